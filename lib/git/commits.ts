@@ -1,0 +1,25 @@
+import type { ObjectId } from '../object-id.js'
+
+/** Confirms commits in bare repositories. */
+export interface Commits {
+  /**
+   * Whether `id` names a commit of the repository. A pushed commit is seen at once, a repository that was deleted or
+   * replaced within a second; trees, blobs, annotated tags and ids of the other object format are no commits, and
+   * the cost does not grow with the size of what an id names.
+   * @param directory absolute path of a bare repository
+   * @throws RepositoryUnreadable when it cannot be told; never `false` instead
+   */
+  has(directory: string, id: ObjectId): Promise<boolean>
+
+  /** Lets go of every open file; look-ups under way are finished first. */
+  close(): void
+}
+
+/** The repository is there, but cannot be read: corrupt, half-written, of an unknown kind, or no permission. */
+export class RepositoryUnreadable extends Error {
+  override readonly name = 'RepositoryUnreadable'
+
+  constructor(directory: string, cause: unknown) {
+    super(`cannot read ${directory}`, { cause })
+  }
+}

@@ -1,0 +1,68 @@
+import { readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { isOwnerName, repositoryName, type RepositoryName } from '../repository-name.js'
+import type { Repositories, Repository } from './repositories.js'
+
+/** git's own mark of a repository that everybody may read (git-daemon(1)). */
+const EXPORT_MARK = 'git-daemon-export-ok'
+
+/** The repositories of one folder: `<folder>/<owner>/<repo>.git`, public where `git-daemon-export-ok` stands in them. */
+export class RepositoryFolder implements Repositories {
+  readonly #folder: string
+
+  constructor(folder: string) {
+    this.#folder = resolve(folder)
+  }
+
+  async find(name: RepositoryName): Promise<Repository | undefined> {
+    const directory = this.#directory(name)
+    // Both are always asked for: a private repository takes as long as a missing one.
+    const [exists, marked] = await Promise.allSettled([isDirectory(directory), isThere(join(directory, EXPORT_MARK))])
+    if (exists.status === 'rejected') throw exists.reason
+    if (!exists.value) return undefined
+    return { directory, public: marked.status === 'fulfilled' && marked.value }
+  }
+
+  /** Every repository of the folder, in the order of owner and name. */
+  async *list(): AsyncGenerator<{ name: RepositoryName; public: boolean }> {
+    for (const owner of (await readdir(this.#folder)).filter(isOwnerName).sort()) {
+      const entries = await readdir(join(this.#folder, owner)).catch(whenAbsent([]))
+      for (const entry of entries.filter((name) => name.endsWith('.git')).sort()) {
+        const name = repositoryName(owner, entry.slice(0, -'.git'.length))
+        const found = name && (await this.find(name))
+        if (name && found) yield { name, public: found.public }
+      }
+    }
+  }
+
+  /**
+   * Makes a repository public or private.
+   * @returns whether there is such a repository
+   */
+  async setPublic(name: RepositoryName, isPublic: boolean): Promise<boolean> {
+    if (!(await this.find(name))) return false
+    const mark = join(this.#directory(name), EXPORT_MARK)
+    await (isPublic ? writeFile(mark, '', { flag: 'a' }) : rm(mark, { force: true }))
+    return true
+  }
+
+  #directory(name: RepositoryName): string {
+    return join(this.#folder, name.owner, `${name.name}.git`)
+  }
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  return await stat(path).then((found) => found.isDirectory(), whenAbsent(false))
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return await stat(path).then(() => true, whenAbsent(false))
+}
+
+/** ENOENT and ENOTDIR mean that there is nothing; any other error means that we do not know. */
+function whenAbsent<T>(value: T): (error: NodeJS.ErrnoException) => T {
+  return (error) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return value
+    throw error
+  }
+}

@@ -1,0 +1,72 @@
+import { Level } from 'level'
+import { StoreUnavailable } from '../store.js'
+
+/** One change of the database. */
+export type Operation =
+  | { readonly type: 'put'; readonly key: string; readonly value: string }
+  | { readonly type: 'del'; readonly key: string }
+
+/**
+ * The LevelDB database of a folder; the one place where `level` is used. Keys are ordered by their UTF-8 bytes.
+ * LevelDB allows one process at a time.
+ */
+export class Database {
+  readonly #level: Level
+
+  private constructor(level: Level) {
+    this.#level = level
+  }
+
+  /**
+   * Opens the database of a folder, which is made when it is missing.
+   * @throws StoreUnavailable when it cannot be opened, `StoreLocked` when another process has it open
+   */
+  static async open(folder: string): Promise<Database> {
+    const level = new Level(folder)
+    try {
+      await level.open()
+    } catch (error) {
+      const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
+      if (cause instanceof Error && 'code' in cause && cause.code === 'LEVEL_LOCKED') throw new StoreLocked(folder, cause)
+      throw new StoreUnavailable(`the store ${folder} cannot be opened: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    }
+    return new Database(level)
+  }
+
+  /** The values of keys, in their order; `undefined` where there is none. */
+  async read(keys: string[]): Promise<(string | undefined)[]> {
+    return await this.#level.getMany(keys)
+  }
+
+  /** Every key that begins with `prefix`, with its value, as they were when the reading began. */
+  async *scan(prefix: string): AsyncGenerator<readonly [key: string, value: string]> {
+    yield* this.#level.iterator(within(prefix))
+  }
+
+  /** As `scan`, at once: for what is known to be small. */
+  async all(prefix: string): Promise<[key: string, value: string][]> {
+    return await this.#level.iterator(within(prefix)).all()
+  }
+
+  /** Makes changes, all or none. On disk once it has resolved, unless `durable` is false. */
+  async write(operations: Operation[], { durable = true } = {}): Promise<void> {
+    await this.#level.batch(operations, { sync: durable })
+  }
+
+  async close(): Promise<void> {
+    await this.#level.close()
+  }
+}
+
+/** Another process has the store open. */
+export class StoreLocked extends StoreUnavailable {
+  constructor(folder: string, cause: Error) {
+    super(`the store ${folder} is in use by another process`, { cause })
+  }
+}
+
+/** The range of keys that begin with `prefix`; its last character must not be U+FFFF. */
+function within(prefix: string): { gte: string; lt: string } {
+  const last = prefix.charCodeAt(prefix.length - 1)
+  return { gte: prefix, lt: prefix.slice(0, -1) + String.fromCharCode(last + 1) }
+}

@@ -1,0 +1,62 @@
+import { parseRepositoryName, type RepositoryName } from '../../repository-name.js'
+import type { Grant, GrantKey, GrantStore } from '../store.js'
+import type { Database } from './database.js'
+import { decode, encode } from './record.js'
+import type { Writer } from './writer.js'
+
+/**
+ * Keys as those of a sublevel `grants`: `owner//user` for all repositories of an owner, `owner/repo/user` for one.
+ * A name never holds a slash, so neither can be taken for the other.
+ */
+const GRANTS = '!grants!'
+
+type Stored = Pick<Grant, 'access'>
+
+export class LevelGrants implements GrantStore {
+  readonly #database: Database
+  readonly #writer: Writer
+
+  constructor(database: Database, writer: Writer) {
+    this.#database = database
+    this.#writer = writer
+  }
+
+  async of(user: string, repository: RepositoryName): Promise<Grant[]> {
+    const keys = [keyOf({ owner: repository.owner, user }), keyOf({ owner: repository.owner, repository, user })]
+    const values = await this.#database.read(keys)
+    return keys.flatMap((key, index) => {
+      const value = values[index]
+      return value === undefined ? [] : [fromStored(key, value)]
+    })
+  }
+
+  async set(grant: Grant): Promise<void> {
+    const key = keyOf(grant)
+    const value = encode(key, { access: grant.access } satisfies Stored)
+    await this.#writer.apply({ reads: [], decide: () => ({ operations: [{ type: 'put', key, value }], result: undefined }) })
+  }
+
+  async remove(grant: GrantKey): Promise<boolean> {
+    const key = keyOf(grant)
+    return await this.#writer.apply({
+      reads: [key],
+      decide: ([value]) => ({ operations: value === undefined ? [] : [{ type: 'del', key }], result: value !== undefined }),
+    })
+  }
+
+  async list(owner?: string, repository?: RepositoryName): Promise<Grant[]> {
+    const prefix = repository ? `${repository.full}/` : owner === undefined ? '' : `${owner}/`
+    const found = await this.#database.all(GRANTS + prefix)
+    return found.map(([key, value]) => fromStored(key, value))
+  }
+}
+
+function keyOf({ owner, repository, user }: GrantKey): string {
+  return `${GRANTS}${owner}/${repository?.name ?? ''}/${user}`
+}
+
+function fromStored(key: string, value: string): Grant {
+  const [owner = '', name = '', user = ''] = key.slice(GRANTS.length).split('/')
+  const repository = parseRepositoryName(`${owner}/${name}`)
+  return { owner, ...(repository && { repository }), user, access: decode<Stored>(key, value).access }
+}

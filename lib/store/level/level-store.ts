@@ -1,0 +1,40 @@
+import type { Store } from '../store.js'
+import { Database } from './database.js'
+import { LevelGrants } from './grants.js'
+import { LevelStatuses } from './statuses.js'
+import { LevelTokens } from './tokens.js'
+import { Writer } from './writer.js'
+
+/** A store in one LevelDB folder. */
+export class LevelStore implements Store {
+  readonly statuses: LevelStatuses
+  readonly tokens: LevelTokens
+  readonly grants: LevelGrants
+  readonly #database: Database
+  readonly #writer: Writer
+
+  private constructor(database: Database) {
+    this.#database = database
+    this.#writer = new Writer(database)
+    this.statuses = new LevelStatuses(database, this.#writer)
+    this.tokens = new LevelTokens(database, this.#writer)
+    this.grants = new LevelGrants(database, this.#writer)
+  }
+
+  /**
+   * Opens the store of a folder, which is made when it is missing.
+   * @throws StoreLocked when another process has it open, StoreUnavailable when it cannot be opened
+   */
+  static async open(folder: string): Promise<LevelStore> {
+    return new LevelStore(await Database.open(folder))
+  }
+
+  trouble(): string | undefined {
+    return this.#writer.trouble
+  }
+
+  async close(): Promise<void> {
+    await this.#writer.close()
+    await this.#database.close()
+  }
+}

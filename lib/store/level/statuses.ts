@@ -1,0 +1,68 @@
+import { randomBytes } from 'node:crypto'
+import type { CommitStatus, Report } from '../../commit-status.js'
+import type { ObjectId } from '../../object-id.js'
+import type { RepositoryName } from '../../repository-name.js'
+import type { SavedStatus, StatusStore } from '../store.js'
+import type { Database } from './database.js'
+import { decode, encode } from './record.js'
+import type { Writer } from './writer.js'
+
+/** What a value holds: the commit and the context are in the key, `owner/repo/sha/context`. */
+type Stored = Omit<CommitStatus, 'sha' | 'context'>
+
+export class LevelStatuses implements StatusStore {
+  readonly #database: Database
+  readonly #writer: Writer
+
+  constructor(database: Database, writer: Writer) {
+    this.#database = database
+    this.#writer = writer
+  }
+
+  async save(repository: RepositoryName, commit: ObjectId, report: Report, at: number): Promise<SavedStatus> {
+    const key = `${prefix(repository, commit)}${report.context}`
+    return await this.#writer.apply({
+      reads: [key],
+      decide: ([value]) => {
+        const previous = value === undefined ? undefined : fromStored(repository, key, value)
+        const status = replaced(previous, commit, report, new Date(at).toISOString())
+        const { sha: _sha, context: _context, ...stored } = status
+        return { operations: [{ type: 'put', key, value: encode(key, stored) }], result: { status, previous } }
+      },
+    })
+  }
+
+  async list(repository: RepositoryName, commit: ObjectId): Promise<CommitStatus[]> {
+    const found = await this.#database.all(prefix(repository, commit))
+    return found.map(([key, value]) => fromStored(repository, key, value))
+  }
+
+  async *scan(repository: RepositoryName): AsyncGenerator<CommitStatus> {
+    for await (const [key, value] of this.#database.scan(`${repository.full}/`)) yield fromStored(repository, key, value)
+  }
+}
+
+function prefix(repository: RepositoryName, commit: ObjectId): string {
+  return `${repository.full}/${commit.hex}/`
+}
+
+function replaced(previous: CommitStatus | undefined, commit: ObjectId, report: Report, at: string): CommitStatus {
+  return {
+    id: previous?.id ?? randomBytes(9).toString('base64url'),
+    sha: commit.hex,
+    context: report.context,
+    state: report.state,
+    description: report.description,
+    target_url: report.target_url,
+    created_at: previous?.created_at ?? at,
+    // Times of this form sort as text.
+    updated_at: previous && previous.updated_at > at ? previous.updated_at : at,
+  }
+}
+
+function fromStored(repository: RepositoryName, key: string, value: string): CommitStatus {
+  const rest = key.slice(repository.full.length + 1)
+  const sha = rest.slice(0, rest.indexOf('/'))
+  const { id, ...fields } = decode<Stored>(key, value)
+  return { id, sha, context: rest.slice(sha.length + 1), ...fields }
+}

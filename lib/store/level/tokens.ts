@@ -1,0 +1,70 @@
+import type { TokenRecord, TokenStore, TokenUse } from '../store.js'
+import type { Database } from './database.js'
+import { decode, encode } from './record.js'
+import type { Writer } from './writer.js'
+
+/** Keys as those of a sublevel `tokens`; when a token was used last stands apart, so that noting it cannot revive one. */
+const TOKENS = '!tokens!'
+const USES = '!token-uses!'
+
+export class LevelTokens implements TokenStore {
+  readonly #database: Database
+  readonly #writer: Writer
+
+  constructor(database: Database, writer: Writer) {
+    this.#database = database
+    this.#writer = writer
+  }
+
+  async get(id: string): Promise<TokenRecord | undefined> {
+    const [value] = await this.#database.read([TOKENS + id])
+    return value === undefined ? undefined : decode<TokenRecord>(TOKENS + id, value)
+  }
+
+  async add(record: TokenRecord): Promise<void> {
+    const key = TOKENS + record.id
+    const value = encode(key, record)
+    await this.#writer.apply({ reads: [], decide: () => ({ operations: [{ type: 'put', key, value }], result: undefined }) })
+  }
+
+  async remove(id: string): Promise<boolean> {
+    return await this.#writer.apply({
+      reads: [TOKENS + id],
+      decide: ([value]) => ({
+        operations: value === undefined ? [] : [{ type: 'del', key: TOKENS + id }, { type: 'del', key: USES + id }],
+        result: value !== undefined,
+      }),
+    })
+  }
+
+  async list(user?: string): Promise<(TokenRecord & TokenUse)[]> {
+    const found = await this.#database.all(TOKENS)
+    const records = found.map(([key, value]) => decode<TokenRecord>(key, value))
+    const wanted = records.filter((record) => user === undefined || record.user === user)
+    const uses = await this.#database.read(wanted.map((record) => USES + record.id))
+    return wanted
+      .map((record, index) => ({ ...record, ...readUse(USES + record.id, uses[index]) }))
+      .sort((one, other) => compare(one.user, other.user) || compare(one.created_at, other.created_at) || compare(one.id, other.id))
+  }
+
+  async noteUse(uses: ReadonlyMap<string, string>): Promise<void> {
+    const ids = [...uses.keys()]
+    await this.#writer.apply({
+      reads: ids.map((id) => TOKENS + id),
+      decide: (tokens) => ({
+        operations: [...uses]
+          .filter((_, index) => tokens[index] !== undefined)
+          .map(([id, last_used_at]) => ({ type: 'put', key: USES + id, value: encode(USES + id, { last_used_at }) })),
+        result: undefined,
+      }),
+    })
+  }
+}
+
+function readUse(key: string, value: string | undefined): TokenUse {
+  return value === undefined ? { last_used_at: null } : decode<TokenUse>(key, value)
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0
+}

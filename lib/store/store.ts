@@ -1,0 +1,117 @@
+import type { Access } from '../access.js'
+import type { CommitStatus, Report } from '../commit-status.js'
+import type { ObjectId } from '../object-id.js'
+import type { RepositoryName } from '../repository-name.js'
+
+/**
+ * Where statuses, tokens and grants are kept. Every store passes spec/suites/store.ts.
+ *
+ * A store gets values whose rules have been checked, and promises:
+ * - what a method that changes something has resolved for is durable and in every later answer;
+ * - a change that rejects has changed nothing that a later answer could show, or rejects as `StoreUnavailable`:
+ *   then it may have happened, and must not be called acknowledged.
+ */
+export interface Store {
+  readonly statuses: StatusStore
+  readonly tokens: TokenStore
+  readonly grants: GrantStore
+
+  /** `undefined` when writes are accepted, else the reason, in words for an admin. */
+  trouble(): string | undefined
+
+  /** Finishes the changes that were begun, then lets go of everything. Later calls reject with `StoreUnavailable`. */
+  close(): Promise<void>
+}
+
+/** The store cannot be used at the moment; trying again later may help. */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable'
+}
+
+/** A stored value is not what was written. */
+export class StoreCorrupt extends Error {
+  override readonly name = 'StoreCorrupt'
+}
+
+/** Names the status of one check: a commit has at most one for each context. */
+export interface StatusKey {
+  readonly repository: RepositoryName
+  readonly commit: ObjectId
+  readonly context: string
+}
+
+export interface SavedStatus {
+  readonly status: CommitStatus
+  /** The status it replaced. */
+  readonly previous: CommitStatus | undefined
+}
+
+export interface StatusStore {
+  /**
+   * Saves a report: the latest one wins, whole. Reports of one context are saved one after the other, in the order
+   * of the calls, however many run at once; `id` and `created_at` stay those of the first, `updated_at` never goes
+   * back. Resolves once the status is on disk.
+   * @param at time of the report, milliseconds since 1970 UTC
+   */
+  save(repository: RepositoryName, commit: ObjectId, report: Report, at: number): Promise<SavedStatus>
+
+  /** The statuses of a commit, ordered by the UTF-8 bytes of their contexts. */
+  list(repository: RepositoryName, commit: ObjectId): Promise<CommitStatus[]>
+
+  /** All statuses of a repository, ordered by commit and then by context; as they were when the scan began. */
+  scan(repository: RepositoryName): AsyncIterable<CommitStatus>
+}
+
+/** What is kept of a token: never the token itself. */
+export interface TokenRecord {
+  /** Names the token in lists and for revoking it. */
+  readonly id: string
+  /** SHA-256 of the token, hex. */
+  readonly digest: string
+  readonly user: string
+  /** What the user calls it; may be empty. */
+  readonly name: string
+  readonly scopes: readonly string[]
+  readonly created_at: string
+  /** `null`: never. */
+  readonly expires_at: string | null
+}
+
+export interface TokenUse {
+  /** Accurate to an hour, `null` before the first use. */
+  readonly last_used_at: string | null
+}
+
+export interface TokenStore {
+  get(id: string): Promise<TokenRecord | undefined>
+  /** Adds a token; its id is new. */
+  add(record: TokenRecord): Promise<void>
+  /** @returns whether there was such a token; from then on `get` does not find it */
+  remove(id: string): Promise<boolean>
+  /** Every token, or those of one user, ordered by user and time of creation. */
+  list(user?: string): Promise<(TokenRecord & TokenUse)[]>
+  /** Notes when tokens were used last, by id. Tokens that are gone are passed over; nothing is promised after a crash. */
+  noteUse(uses: ReadonlyMap<string, string>): Promise<void>
+}
+
+/** Whom a grant concerns, and what: all repositories of an owner, or one. */
+export interface GrantKey {
+  readonly owner: string
+  /** Absent: all repositories of the owner. */
+  readonly repository?: RepositoryName
+  readonly user: string
+}
+
+export interface Grant extends GrantKey {
+  readonly access: Exclude<Access, 'none'>
+}
+
+export interface GrantStore {
+  /** The grants that give `user` something on `repository`: the owner's and the repository's. */
+  of(user: string, repository: RepositoryName): Promise<Grant[]>
+  set(grant: Grant): Promise<void>
+  /** @returns whether there was such a grant */
+  remove(key: GrantKey): Promise<boolean>
+  /** Every grant, or those of an owner (with its repositories) or of one repository, ordered by what they are on and by user. */
+  list(owner?: string, repository?: RepositoryName): Promise<Grant[]>
+}
