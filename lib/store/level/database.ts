@@ -1,3 +1,4 @@
+import { mkdir } from 'node:fs/promises'
 import { Level } from 'level'
 import { StoreUnavailable } from '../store.js'
 
@@ -24,6 +25,8 @@ export class Database {
   static async open(folder: string): Promise<Database> {
     const level = new Level(folder)
     try {
+      // What is private in it stays private on a machine with other users.
+      await mkdir(folder, { recursive: true, mode: 0o700 })
       await level.open()
     } catch (error) {
       const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
@@ -35,17 +38,25 @@ export class Database {
 
   /** The values of keys, in their order; `undefined` where there is none. */
   async read(keys: string[]): Promise<(string | undefined)[]> {
-    return await this.#level.getMany(keys)
+    return await this.#level.getMany(keys).catch(unreadable)
   }
 
   /** Every key that begins with `prefix`, with its value, as they were when the reading began. */
   async *scan(prefix: string): AsyncGenerator<readonly [key: string, value: string]> {
-    yield* this.#level.iterator(within(prefix))
+    try {
+      yield* this.#level.iterator(within(prefix))
+    } catch (cause) {
+      unreadable(cause)
+    }
   }
 
   /** As `scan`, at once: for what is known to be small. */
   async all(prefix: string): Promise<[key: string, value: string][]> {
-    return await this.#level.iterator(within(prefix)).all()
+    try {
+      return await this.#level.iterator(within(prefix)).all()
+    } catch (cause) {
+      unreadable(cause)
+    }
   }
 
   /** Makes changes, all or none. On disk once it has resolved, unless `durable` is false. */
@@ -63,6 +74,10 @@ export class StoreLocked extends StoreUnavailable {
   constructor(folder: string, cause: Error) {
     super(`the store ${folder} is in use by another process`, { cause })
   }
+}
+
+function unreadable(cause: unknown): never {
+  throw new StoreUnavailable('the store cannot be read', { cause })
 }
 
 /** The range of keys that begin with `prefix`; its last character must not be U+FFFF. */

@@ -1,7 +1,7 @@
 import { parseRepositoryName, type RepositoryName } from '../../repository-name.js'
 import type { Grant, GrantKey, GrantStore } from '../store.js'
 import type { Database } from './database.js'
-import { decode, encode } from './record.js'
+import { contentOf, decode, encode } from './record.js'
 import type { Writer } from './writer.js'
 
 /**
@@ -11,6 +11,8 @@ import type { Writer } from './writer.js'
 const GRANTS = '!grants!'
 
 type Stored = Pick<Grant, 'access'>
+
+const isStored = contentOf<Stored>({ access: { enum: ['read', 'write'] } })
 
 export class LevelGrants implements GrantStore {
   readonly #database: Database
@@ -58,5 +60,5 @@ function keyOf({ owner, repository, user }: GrantKey): string {
 function fromStored(key: string, value: string): Grant {
   const [owner = '', name = '', user = ''] = key.slice(GRANTS.length).split('/')
   const repository = parseRepositoryName(`${owner}/${name}`)
-  return { owner, ...(repository && { repository }), user, access: decode<Stored>(key, value).access }
+  return { owner, ...(repository && { repository }), user, access: decode(key, value, isStored).access }
 }

@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib'
+import { Ajv } from 'ajv'
 import { StoreCorrupt } from '../store.js'
 
 /**
@@ -13,13 +14,24 @@ export function encode(key: string, content: object): string {
 }
 
 /**
- * Reads back what `encode` made of a `T` under the same key; the checksum vouches for the type.
+ * Reads back what `encode` wrote under the same key.
+ * @param is tells whether the content has the form that is expected there
  * @throws StoreCorrupt when it is anything else
  */
-export function decode<T extends object>(key: string, value: string): T {
+export function decode<T>(key: string, value: string, is: (content: unknown) => content is T): T {
   const [, crc, text] = FORM.exec(value) ?? []
-  if (text === undefined || crc !== checksum(key, text)) throw new StoreCorrupt(`the value of ${JSON.stringify(key)} is damaged`)
-  return JSON.parse(text) as T // eslint-disable-line @typescript-eslint/no-unsafe-type-assertion -- see the checksum
+  if (text !== undefined && crc === checksum(key, text)) {
+    const content: unknown = JSON.parse(text)
+    if (is(content)) return content
+  }
+  throw new StoreCorrupt(`the value of ${JSON.stringify(key)} is damaged`)
+}
+
+const ajv = new Ajv({ strict: true, allowUnionTypes: true })
+
+/** A check of a content's form: what every member must be. */
+export function contentOf<T>(properties: Readonly<Record<keyof T & string, object>>): (content: unknown) => content is T {
+  return ajv.compile<T>({ type: 'object', required: Object.keys(properties), properties })
 }
 
 function checksum(key: string, text: string): string {

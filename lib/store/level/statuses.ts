@@ -1,14 +1,23 @@
 import { randomBytes } from 'node:crypto'
-import type { CommitStatus, Report } from '../../commit-status.js'
+import { STATES, type CommitStatus, type Report } from '../../commit-status.js'
 import type { ObjectId } from '../../object-id.js'
 import type { RepositoryName } from '../../repository-name.js'
 import type { SavedStatus, StatusStore } from '../store.js'
 import type { Database } from './database.js'
-import { decode, encode } from './record.js'
+import { contentOf, decode, encode } from './record.js'
 import type { Writer } from './writer.js'
 
 /** What a value holds: the commit and the context are in the key, `owner/repo/sha/context`. */
 type Stored = Omit<CommitStatus, 'sha' | 'context'>
+
+const isStored = contentOf<Stored>({
+  id: { type: 'string' },
+  state: { enum: STATES },
+  description: { type: ['string', 'null'] },
+  target_url: { type: ['string', 'null'] },
+  created_at: { type: 'string' },
+  updated_at: { type: 'string' },
+})
 
 export class LevelStatuses implements StatusStore {
   readonly #database: Database
@@ -63,6 +72,6 @@ function replaced(previous: CommitStatus | undefined, commit: ObjectId, report: 
 function fromStored(repository: RepositoryName, key: string, value: string): CommitStatus {
   const rest = key.slice(repository.full.length + 1)
   const sha = rest.slice(0, rest.indexOf('/'))
-  const { id, ...fields } = decode<Stored>(key, value)
+  const { id, ...fields } = decode(key, value, isStored)
   return { id, sha, context: rest.slice(sha.length + 1), ...fields }
 }

@@ -1,11 +1,23 @@
 import type { TokenRecord, TokenStore, TokenUse } from '../store.js'
 import type { Database } from './database.js'
-import { decode, encode } from './record.js'
+import { contentOf, decode, encode } from './record.js'
 import type { Writer } from './writer.js'
 
 /** Keys as those of a sublevel `tokens`; when a token was used last stands apart, so that noting it cannot revive one. */
 const TOKENS = '!tokens!'
 const USES = '!token-uses!'
+
+const isToken = contentOf<TokenRecord>({
+  id: { type: 'string' },
+  digest: { type: 'string' },
+  user: { type: 'string' },
+  name: { type: 'string' },
+  scopes: { type: 'array', items: { type: 'string' } },
+  created_at: { type: 'string' },
+  expires_at: { type: ['string', 'null'] },
+})
+
+const isUse = contentOf<TokenUse>({ last_used_at: { type: ['string', 'null'] } })
 
 export class LevelTokens implements TokenStore {
   readonly #database: Database
@@ -18,7 +30,7 @@ export class LevelTokens implements TokenStore {
 
   async get(id: string): Promise<TokenRecord | undefined> {
     const [value] = await this.#database.read([TOKENS + id])
-    return value === undefined ? undefined : decode<TokenRecord>(TOKENS + id, value)
+    return value === undefined ? undefined : decode(TOKENS + id, value, isToken)
   }
 
   async add(record: TokenRecord): Promise<void> {
@@ -39,7 +51,7 @@ export class LevelTokens implements TokenStore {
 
   async list(user?: string): Promise<(TokenRecord & TokenUse)[]> {
     const found = await this.#database.all(TOKENS)
-    const records = found.map(([key, value]) => decode<TokenRecord>(key, value))
+    const records = found.map(([key, value]) => decode(key, value, isToken))
     const wanted = records.filter((record) => user === undefined || record.user === user)
     const uses = await this.#database.read(wanted.map((record) => USES + record.id))
     return wanted
@@ -62,7 +74,7 @@ export class LevelTokens implements TokenStore {
 }
 
 function readUse(key: string, value: string | undefined): TokenUse {
-  return value === undefined ? { last_used_at: null } : decode<TokenUse>(key, value)
+  return value === undefined ? { last_used_at: null } : decode(key, value, isUse)
 }
 
 function compare(one: string, other: string): number {

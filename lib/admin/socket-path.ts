@@ -1,0 +1,30 @@
+import { mkdtemp, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+
+/** What every system takes as the path of a Unix socket (sun_path has 104 bytes on some, 108 on Linux). */
+const MOST_BYTES = 103
+
+/**
+ * Where a store's administration socket stands: in a folder of its own that only the owner may enter.
+ * @param folder of the store
+ */
+export function socketPath(folder: string): string {
+  return join(folder, 'admin', 'socket')
+}
+
+/**
+ * Listens on or connects to a socket whose path may be longer than the system allows: `use` gets a short path to it,
+ * through a symbolic link that is gone when its promise settles.
+ */
+export async function withShortPath<T>(path: string, use: (short: string) => Promise<T>): Promise<T> {
+  if (Buffer.byteLength(path) <= MOST_BYTES) return await use(path)
+  const folder = await mkdtemp(join(tmpdir(), 'cst-'))
+  try {
+    const link = join(folder, 's')
+    await symlink(dirname(path), link)
+    return await use(join(link, basename(path)))
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}

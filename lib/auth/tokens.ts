@@ -1,0 +1,90 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { Clock } from '../clock.js'
+import type { Logger } from '../logger.js'
+import type { TokenRecord, TokenStore } from '../store/store.js'
+import type { Authenticator, Identity } from './authenticator.js'
+import { digestToken, makeToken } from './token.js'
+
+/** The last use of a token is kept to the hour, and written down this often. */
+const USE_MILLISECONDS = 60 * 60 * 1000
+const NOTE_MILLISECONDS = 60 * 1000
+
+export interface NewToken {
+  readonly user: string
+  /** What the user calls it. */
+  readonly name: string
+  readonly scopes: readonly string[]
+  /** Milliseconds since 1970 UTC; `null`: never. */
+  readonly expiresAt: number | null
+}
+
+/** The personal access tokens of this service. */
+export class Tokens implements Authenticator {
+  readonly #store: TokenStore
+  readonly #prefix: string
+  readonly #clock: Clock
+  readonly #logger: Logger
+  /** Token id → hour of its last use, for those whose use has not been written down. */
+  readonly #uses = new Map<string, string>()
+  /** Token id → hour that was written down last. */
+  readonly #noted = new Map<string, string>()
+  readonly #timer: NodeJS.Timeout
+
+  /** @param parts.prefix what every token begins with, `_` not included */
+  constructor(parts: { store: TokenStore; prefix: string; clock: Clock; logger: Logger }) {
+    this.#store = parts.store
+    this.#prefix = parts.prefix
+    this.#clock = parts.clock
+    this.#logger = parts.logger
+    this.#timer = setInterval(() => void this.noteUses(), NOTE_MILLISECONDS).unref()
+  }
+
+  /**
+   * Makes a token. What is returned is shown to nobody again; only a digest is stored.
+   * The token works, and survives a crash, once this has resolved.
+   */
+  async create({ user, name, scopes, expiresAt }: NewToken): Promise<{ token: string; record: TokenRecord }> {
+    const token = makeToken(this.#prefix)
+    const digest = digestToken(this.#prefix, token)
+    if (!digest || (await this.#store.get(digest.id))) throw new Error('a new token must have a digest that no other has')
+    const record: TokenRecord = {
+      ...digest,
+      user,
+      name,
+      scopes,
+      created_at: new Date(this.#clock.now()).toISOString(),
+      expires_at: expiresAt === null ? null : new Date(expiresAt).toISOString(),
+    }
+    await this.#store.add(record)
+    return { token, record }
+  }
+
+  async authenticate(token: string): Promise<Identity | undefined> {
+    const digest = digestToken(this.#prefix, token)
+    const record = digest && (await this.#store.get(digest.id))
+    if (!record || !timingSafeEqual(Buffer.from(record.digest), Buffer.from(digest.digest))) return undefined
+    const now = this.#clock.now()
+    if (record.expires_at !== null && now >= Date.parse(record.expires_at)) return undefined
+    this.#uses.set(record.id, new Date(now - (now % USE_MILLISECONDS)).toISOString())
+    return { user: record.user, scopes: record.scopes }
+  }
+
+  /** Writes down which tokens were used; called now and then, and at the end. A failure is logged. */
+  async noteUses(): Promise<void> {
+    const uses = new Map([...this.#uses].filter(([id, hour]) => this.#noted.get(id) !== hour))
+    this.#uses.clear()
+    if (uses.size === 0) return
+    try {
+      await this.#store.noteUse(uses)
+      for (const [id, hour] of uses) this.#noted.set(id, hour)
+    } catch (error) {
+      this.#logger.warn({ err: error }, 'the last use of tokens could not be noted')
+    }
+  }
+
+  /** Stops noting uses, after a last time. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.noteUses()
+  }
+}

@@ -1,0 +1,84 @@
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { ServiceError } from '../errors.js'
+import type { Logger } from '../logger.js'
+import { requestId } from './request-id.js'
+
+/** What an operation answers; `body` is sent as JSON. */
+export interface Answer {
+  readonly status: number
+  readonly body: object
+  readonly headers?: OutgoingHttpHeaders
+}
+
+/** One request and its answer: everything is answered here, and every answer is logged here. */
+export class Exchange {
+  readonly request: IncomingMessage
+  readonly #response: ServerResponse
+  readonly #logger: Logger
+  readonly #id: string
+  readonly #startedAt = performance.now()
+
+  constructor(request: IncomingMessage, response: ServerResponse, logger: Logger) {
+    this.request = request
+    this.#response = response
+    this.#logger = logger
+    this.#id = requestId(request)
+  }
+
+  /** Runs an operation and answers what it resolves to, or the refusal or failure it ends in. Never rejects. */
+  async answer(operation: () => Promise<Answer> | Answer): Promise<void> {
+    let answer: Answer
+    let error: unknown
+    try {
+      answer = await operation()
+    } catch (thrown) {
+      error = thrown
+      answer = refusal(thrown instanceof ServiceError ? thrown : new ServiceError('internal', { cause: thrown }))
+    }
+    this.#log(answer.status, error)
+    try {
+      this.#send(answer)
+    } catch (failure) {
+      this.#logger.error({ request: this.#id, err: failure }, 'the answer could not be sent')
+      this.#response.destroy()
+    }
+  }
+
+  #send({ status, body, headers }: Answer): void {
+    const text = Buffer.from(JSON.stringify(body))
+    this.#response.writeHead(status, {
+      'Content-Type': 'application/json; charset=utf-8',
+      'Content-Length': text.length,
+      'Cache-Control': 'private, no-cache',
+      'X-Content-Type-Options': 'nosniff',
+      'X-Request-Id': this.#id,
+      ...headers,
+    })
+    this.#response.end(text)
+  }
+
+  /** Of the address only the path: a query may hold what is nobody's business. */
+  #log(status: number, error: unknown): void {
+    const facts = {
+      request: this.#id,
+      method: this.request.method,
+      path: this.request.url?.split('?', 1)[0],
+      status,
+      ms: Math.round(performance.now() - this.#startedAt),
+    }
+    if (status >= 500 && error) this.#logger.error({ ...facts, err: error }, 'request failed')
+    else this.#logger.debug(facts, 'request')
+  }
+}
+
+/** The answer that tells a client of a refusal or failure ("Error body" of the specification, RFC 9110). */
+export function refusal(error: ServiceError): Answer {
+  return {
+    status: error.status,
+    body: { error: error.message },
+    headers: {
+      ...(error.status === 401 && { 'WWW-Authenticate': 'Bearer' }),
+      ...(error.retryAfter !== undefined && { 'Retry-After': error.retryAfter }),
+    },
+  }
+}

@@ -1,0 +1,106 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import polka, { type Middleware, type Request } from 'polka'
+import { ServiceError } from '../errors.js'
+import type { Logger } from '../logger.js'
+import { repositoryName, type RepositoryName } from '../repository-name.js'
+import type { StatusService } from '../service.js'
+import { Exchange, refusal, type Answer } from './answer.js'
+import type { Authentication } from './authentication.js'
+import { readJson } from './body.js'
+
+export interface HandlerParts {
+  readonly service: StatusService
+  readonly authentication: Authentication
+  /** `undefined` when the service accepts reports, else the reason. */
+  readonly trouble: () => string | undefined
+  readonly logger: Logger
+}
+
+/**
+ * Answers a request. With `next`, only what is under `/api/v1/` is answered and `next` is called for the rest;
+ * without it, everything is, `/healthz` included. Never throws and never rejects.
+ */
+export type Handler = (request: IncomingMessage, response: ServerResponse, next?: () => void) => void
+
+type Operation = (request: Request) => Promise<Answer> | Answer
+
+interface Route {
+  readonly method: 'GET' | 'POST'
+  readonly path: RegExp
+  readonly operation: Operation
+}
+
+/** The HTTP edge: addresses and methods to operations, refusals and failures to answers. */
+export function createHandler({ service, authentication, trouble, logger }: HandlerParts): Handler {
+  // Patterns, since polka's own would take any letter case and a slash at the end.
+  const routes: readonly Route[] = [
+    {
+      method: 'POST',
+      path: /^\/api\/v1\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)\/statuses\/(?<sha>[^/]+)$/,
+      operation: async (request) => {
+        const caller = await authentication.caller(request)
+        return { status: 201, body: await service.report(caller, ...commitOf(request), async () => await readJson(request)) }
+      },
+    },
+    {
+      method: 'GET',
+      path: /^\/api\/v1\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)\/commits\/(?<sha>[^/]+)\/statuses$/,
+      operation: async (request) => {
+        const caller = await authentication.caller(request)
+        return { status: 200, body: await service.list(caller, ...commitOf(request)) }
+      },
+    },
+    {
+      method: 'GET',
+      path: /^\/healthz$/,
+      operation: () => {
+        const reason = trouble()
+        return reason === undefined ? { status: 200, body: { status: 'ok' } } : { status: 503, body: { status: reason } }
+      },
+    },
+  ]
+
+  const answering =
+    (operation: Operation): Middleware =>
+    async (request, response) => {
+      await new Exchange(request, response, logger).answer(async () => {
+        checkEscapes(request.path)
+        return await operation(request)
+      })
+    }
+
+  const app = polka({ onNoMatch: answering(() => refusal(new ServiceError('path_unknown'))) })
+  for (const { method, path, operation } of routes) {
+    app.add(method, path, answering(operation))
+    app.all(path, answering(() => otherMethod(method)))
+  }
+
+  return (request, response, next) => {
+    if (next && !isOurs(request.url ?? '')) next()
+    // Polka would call a `next` before any route, so it gets none (its type asks for one).
+    else Reflect.apply(app.handler, app, [request, response])
+  }
+}
+
+function isOurs(url: string): boolean {
+  return /^\/api\/v1(?:[/?]|$)/.test(url)
+}
+
+/** Polka leaves a malformed escape as it is, in silence. */
+function checkEscapes(path: string): void {
+  try {
+    decodeURIComponent(path)
+  } catch (cause) {
+    throw new ServiceError('malformed_path', { cause })
+  }
+}
+
+function commitOf({ params }: Request): [name: RepositoryName | undefined, sha: string] {
+  const { owner = '', repo = '', sha = '' } = params
+  return [repositoryName(owner, repo), sha]
+}
+
+function otherMethod(method: Route['method']): Answer {
+  const { headers, ...answer } = refusal(new ServiceError('method_not_allowed'))
+  return { ...answer, headers: { ...headers, Allow: method === 'GET' ? 'GET, HEAD' : method } }
+}

@@ -1,0 +1,141 @@
+import { atLeast, higher, type Access, type AccessPolicy } from './access.js'
+import type { Clock } from './clock.js'
+import { combinedState } from './combined-state.js'
+import type { CommitStatus } from './commit-status.js'
+import { ServiceError } from './errors.js'
+import type { Commits } from './git/commits.js'
+import type { Repositories, Repository } from './git/repositories.js'
+import type { Logger } from './logger.js'
+import { parseObjectId, type ObjectId } from './object-id.js'
+import { allowedState, keptFieldRules, reportShape } from './report.js'
+import type { RepositoryName } from './repository-name.js'
+import { StoreUnavailable, type StatusStore } from './store/store.js'
+
+/** Who asks: a user, or nobody in particular. */
+export interface Caller {
+  /** Absent for an anonymous caller. */
+  readonly user?: string
+}
+
+/** The statuses of a commit with their combined state ("List the statuses of a commit"). */
+export interface StatusList {
+  readonly state: ReturnType<typeof combinedState>
+  /** Ordered by the UTF-8 bytes of `context`. */
+  readonly statuses: readonly CommitStatus[]
+}
+
+export interface StatusServiceParts {
+  readonly repositories: Repositories
+  readonly commits: Commits
+  readonly statuses: StatusStore
+  readonly policy: AccessPolicy
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+/**
+ * The two operations and their rules. Each reads as the list of its checks in the order of the specification
+ * ("Endpoints"); the first that fails decides.
+ */
+export class StatusService {
+  readonly #parts: StatusServiceParts
+
+  constructor(parts: StatusServiceParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Saves the report of a check. It is on disk once this has resolved.
+   * @param name `undefined` for a name that breaks the name rules
+   * @param readBody reads the report; called when the checks before it have passed, and not before
+   * @throws ServiceError
+   */
+  async report(caller: Caller, name: RepositoryName | undefined, sha: string, readBody: () => Promise<unknown>): Promise<CommitStatus> {
+    const [found, repository] = await this.#repository(caller, name, 'write')
+    const commit = fullCommitId(sha)
+    const shape = reportShape(await readBody())
+    const state = allowedState(shape.state)
+    await this.#confirm(repository, commit)
+    const report = keptFieldRules(state, shape)
+    const { status } = await stored(this.#parts.statuses.save(found, commit, report, this.#parts.clock.now()))
+    return status
+  }
+
+  /**
+   * Lists the statuses of a commit; a report that has been acknowledged is in every later list.
+   * @throws ServiceError
+   */
+  async list(caller: Caller, name: RepositoryName | undefined, sha: string): Promise<StatusList> {
+    const [found, repository] = await this.#repository(caller, name, 'read')
+    const commit = fullCommitId(sha)
+    await this.#confirm(repository, commit)
+    const statuses = await stored(this.#parts.statuses.list(found, commit))
+    return { state: combinedState(statuses.map((status) => status.state)), statuses }
+  }
+
+  /**
+   * The right of a user (absent: of everybody) on a repository. What cannot be determined is `none`, and so is the
+   * right on a repository that does not exist.
+   */
+  async access(user: string | undefined, name: RepositoryName): Promise<Access> {
+    try {
+      const [repository, access] = await this.#look(user === undefined ? {} : { user }, name)
+      return repository ? access : 'none'
+    } catch (error) {
+      this.#parts.logger.error({ err: error, repository: name.full, user }, 'access cannot be determined')
+      return 'none'
+    }
+  }
+
+  /** Repository look-up and right: for whoever may not read it, a private repository is the same as a missing one. */
+  async #repository(caller: Caller, name: RepositoryName | undefined, needed: Access): Promise<[RepositoryName, Repository]> {
+    const [repository, access] = name ? await this.#look(caller, name) : nothing
+    if (caller.user === undefined && (needed === 'write' || !repository?.public)) throw new ServiceError('credentials_missing')
+    if (!name || !repository || access === 'none') throw new ServiceError('repository_not_found')
+    if (!atLeast(access, needed)) throw new ServiceError('write_denied')
+    return [name, repository]
+  }
+
+  /** Asks for the repository and the right at once, whether or not the other is there: both cases take the same time. */
+  async #look({ user }: Caller, name: RepositoryName): Promise<readonly [Repository | undefined, Access]> {
+    const { repositories, policy, logger } = this.#parts
+    const right: Promise<Access> = user === undefined ? Promise.resolve('none') : policy.access(user, name)
+    const [repository, granted] = await Promise.allSettled([repositories.find(name), right])
+    if (granted.status === 'rejected') logger.error({ err: granted.reason as unknown, repository: name.full, user }, 'access cannot be determined')
+    const access = granted.status === 'fulfilled' ? granted.value : 'none'
+    if (repository.status === 'fulfilled') {
+      return [repository.value, higher(access, repository.value?.public ? 'read' : 'none')]
+    }
+    // Only who may see the repository learns that there is something wrong with it.
+    if (access !== 'none') throw new ServiceError('repository_unreadable', { cause: repository.reason })
+    logger.error({ err: repository.reason as unknown, repository: name.full }, 'the repository cannot be looked up')
+    return [undefined, 'none']
+  }
+
+  async #confirm(repository: Repository, commit: ObjectId): Promise<void> {
+    let exists: boolean
+    try {
+      exists = await this.#parts.commits.has(repository.directory, commit)
+    } catch (cause) {
+      throw new ServiceError('repository_unreadable', { cause })
+    }
+    if (!exists) throw new ServiceError('commit_not_found')
+  }
+}
+
+const nothing: readonly [undefined, Access] = [undefined, 'none']
+
+function fullCommitId(sha: string): ObjectId {
+  const commit = parseObjectId(sha)
+  if (!commit) throw new ServiceError('sha_invalid')
+  return commit
+}
+
+/** A store that cannot be used at the moment is worth another try; any other error of it is a fault. */
+async function stored<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer
+  } catch (cause) {
+    throw cause instanceof StoreUnavailable ? new ServiceError('store_unavailable', { cause }) : cause
+  }
+}

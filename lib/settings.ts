@@ -1,0 +1,129 @@
+import { readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { Ajv, type ErrorObject } from 'ajv'
+import { settings, type Setting, type SettingValue } from '../config/settings.js'
+import { isTrustedProxy } from './http/client-address.js'
+
+/** The settings of a stand-alone service; the README's table says what each means. */
+export interface Settings {
+  readonly host: string
+  readonly port: number
+  /** Absolute path. */
+  readonly repositories: string
+  /** `level:` and an absolute path. */
+  readonly store: string
+  readonly trustedProxies: readonly string[]
+  readonly tokenPrefix: string
+  readonly authFailures: { readonly limit: number; readonly windowSeconds: number }
+  readonly logLevel: string
+}
+
+/** A setting that was refused; the message names key, value and rule. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError'
+}
+
+/** Variables with the prefix that are no settings: the settings file, and the token of a CI agent. */
+const OTHER_VARIABLES = ['COMMIT_STATUS_CONFIG', 'COMMIT_STATUS_TOKEN']
+
+type Tree = { [key: string]: SettingValue | Tree }
+
+export const schema = schemaOf(settings)
+
+const validate = new Ajv({ allErrors: false, verbose: true, strict: true, formats: { 'address-or-cidr': isTrustedProxy } }).compile<Settings>(schema)
+
+/**
+ * Puts the settings together: defaults, then the file, then the environment.
+ * @param sources.home what relative paths of the defaults are below
+ * @param sources.file JSON file; absent: the one that COMMIT_STATUS_CONFIG names, if any
+ * @throws SettingsError for a file that cannot be read, an unknown key or a value that breaks its rule
+ */
+export function readSettings(sources: { environment: NodeJS.ProcessEnv; home: string; directory: string; file?: string }): Settings {
+  const { environment, home, directory } = sources
+  const file = sources.file ?? environment['COMMIT_STATUS_CONFIG']
+  const tree: Tree = {}
+  for (const setting of settings) put(tree, setting.key, below(home, setting, setting.default))
+  if (file !== undefined && file !== '') merge(tree, readFile(resolve(directory, file)), dirname(resolve(directory, file)))
+  for (const [name, text] of Object.entries(environment)) {
+    if (!name.startsWith('COMMIT_STATUS_') || text === undefined || OTHER_VARIABLES.includes(name)) continue
+    const setting = settings.find((candidate) => candidate.environment === name)
+    if (!setting) throw new SettingsError(`unknown setting ${name} = ${JSON.stringify(text)}: no setting has this variable`)
+    const value = below(directory, setting, fromText(setting, text))
+    check(put(structuredClone(tree), setting.key, value), name)
+    put(tree, setting.key, value)
+  }
+  return check(tree)
+}
+
+function check(tree: Tree, source?: string): Settings {
+  if (validate(tree)) return tree
+  throw new SettingsError(inWords(validate.errors?.[0], source))
+}
+
+function inWords(error: ErrorObject | undefined, source: string | undefined): string {
+  if (!error) return 'the settings are not valid'
+  const key = error.instancePath.slice(1).replaceAll('/', '.')
+  if (error.keyword === 'additionalProperties') {
+    const unknown = String(error.params['additionalProperty'])
+    const value: unknown = error.data instanceof Object ? Reflect.get(error.data, unknown) : undefined
+    return `unknown setting ${[key, unknown].filter(Boolean).join('.')} = ${JSON.stringify(value)}: no setting has this name`
+  }
+  const allowed: unknown = error.params['allowedValues']
+  const rule = Array.isArray(allowed) ? `must be one of ${allowed.join(', ')}` : error.message
+  return `bad setting ${key}${source === undefined ? '' : ` (${source})`} = ${JSON.stringify(error.data)}: ${rule ?? 'not valid'}`
+}
+
+function readFile(path: string): Tree {
+  try {
+    const content: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    if (isTree(content)) return content
+    throw new Error('it must be a JSON object')
+  } catch (cause) {
+    throw new SettingsError(`the settings file ${path} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+  }
+}
+
+/** Whatever else is in it is the schema's to judge. */
+function isTree(content: unknown): content is Tree {
+  return typeof content === 'object' && content !== null && !Array.isArray(content)
+}
+
+function merge(tree: Tree, from: Tree, folder: string, path: readonly string[] = []): void {
+  for (const [name, value] of Object.entries(from)) {
+    const inner = tree[name]
+    const setting = settings.find(({ key }) => key === [...path, name].join('.'))
+    if (isTree(value) && isTree(inner)) merge(inner, value, folder, [...path, name])
+    else Object.defineProperty(tree, name, { value: setting ? below(folder, setting, value) : value, enumerable: true, writable: true, configurable: true })
+  }
+}
+
+/** Makes the paths among the settings absolute. */
+function below<T>(folder: string, { key }: Setting, value: T): T | string {
+  if (typeof value !== 'string' || value === '') return value
+  if (key === 'repositories') return resolve(folder, value)
+  return key === 'store' && value.startsWith('level:') && value !== 'level:' ? `level:${resolve(folder, value.slice('level:'.length))}` : value
+}
+
+function put(tree: Tree, key: string, value: SettingValue): Tree {
+  const [first = '', ...rest] = key.split('.')
+  const inner = tree[first]
+  if (rest.length === 0) tree[first] = value
+  else tree[first] = put(isTree(inner) ? inner : {}, rest.join('.'), value)
+  return tree
+}
+
+/** A text that does not fit its type is left for the schema to refuse. */
+function fromText({ rule }: Setting, text: string): SettingValue {
+  if (rule.type === 'integer') return /^\d+$/.test(text) ? Number(text) : text
+  if (rule.type === 'array') return text.split(',').map((item) => item.trim()).filter((item) => item !== '')
+  return text
+}
+
+function schemaOf(list: readonly Setting[], path = ''): object {
+  const names = [...new Set(list.map(({ key }) => key.slice(path.length).split('.')[0] ?? ''))]
+  const properties = names.map((name): [string, object] => {
+    const leaf = list.find(({ key }) => key === path + name)
+    return [name, leaf ? leaf.rule : schemaOf(list.filter(({ key }) => key.startsWith(`${path}${name}.`)), `${path}${name}.`)]
+  })
+  return { type: 'object', additionalProperties: false, required: names, properties: Object.fromEntries(properties) }
+}

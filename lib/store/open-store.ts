@@ -1,0 +1,16 @@
+import { LevelStore } from './level/level-store.js'
+import type { Store } from './store.js'
+
+/**
+ * Opens the store that an address names: `level:` and a folder.
+ * @throws StoreLocked, StoreUnavailable
+ */
+export async function openStore(address: string): Promise<Store> {
+  return await LevelStore.open(levelFolder(address))
+}
+
+/** The folder of a LevelDB store. */
+export function levelFolder(address: string): string {
+  if (!address.startsWith('level:')) throw new TypeError(`no store of this kind: ${address}`)
+  return address.slice('level:'.length)
+}

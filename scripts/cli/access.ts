@@ -1,0 +1,40 @@
+import { Argument, type Command } from 'commander'
+import { administer } from './administration.js'
+import { printRecords } from './output.js'
+
+export function accessCommand(program: Command): void {
+  const access = program.command('access').description('grant, revoke and list rights on repositories')
+
+  access
+    .command('grant')
+    .description('give a user a right on a repository, or on all repositories of an owner')
+    .argument('<owner[/repo]>')
+    .argument('<user>')
+    .addArgument(new Argument('<access>').choices(['read', 'write']))
+    .action(async (on: string, user: string, level: string, _options: unknown, command: Command) => {
+      await administer(command, async (administration) => {
+        await administration.grantAccess(on, user, level)
+      })
+    })
+
+  access
+    .command('revoke')
+    .description('take a right back')
+    .argument('<owner[/repo]>')
+    .argument('<user>')
+    .action(async (on: string, user: string, _options: unknown, command: Command) => {
+      await administer(command, async (administration) => {
+        await administration.revokeAccess(on, user)
+      })
+    })
+
+  access
+    .command('list')
+    .description('list rights; those of an owner include its repositories')
+    .argument('[owner[/repo]]')
+    .option('--json', 'print a JSON object for each')
+    .action(async (on: string | undefined, options: { json?: true }, command: Command) => {
+      const grants = await administer(command, async (administration) => await administration.listAccess(on ?? null))
+      printRecords(grants, { ON: (grant) => grant.on, USER: (grant) => grant.user, ACCESS: (grant) => grant.access }, options.json)
+    })
+}

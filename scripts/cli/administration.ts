@@ -1,0 +1,59 @@
+import { stat } from 'node:fs/promises'
+import { setTimeout } from 'node:timers/promises'
+import type { Command } from 'commander'
+import { LocalAdministration, type Administration } from '../../lib/admin/administration.js'
+import { NoService, remoteAdministration } from '../../lib/admin/remote.js'
+import { socketPath } from '../../lib/admin/socket-path.js'
+import { Tokens } from '../../lib/auth/tokens.js'
+import { systemClock } from '../../lib/clock.js'
+import { RepositoryFolder } from '../../lib/git/repository-folder.js'
+import { silentLogger } from '../../lib/logger.js'
+import type { Settings } from '../../lib/settings.js'
+import { StoreLocked } from '../../lib/store/level/database.js'
+import { levelFolder, openStore } from '../../lib/store/open-store.js'
+import { StoreUnavailable } from '../../lib/store/store.js'
+import { settingsOf } from './settings.js'
+
+/** A service that is just starting or stopping holds the store for a moment without answering. */
+const ATTEMPTS = 30
+const PAUSE_MILLISECONDS = 100
+
+/** Does what an admin asked for: through the running service, or in the store when none is running. */
+export async function administer<T>(command: Command, use: (administration: Administration) => Promise<T>): Promise<T> {
+  const settings = settingsOf(command)
+  const folder = levelFolder(settings.store)
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await use(remoteAdministration(socketPath(folder)))
+    } catch (error) {
+      if (!(error instanceof NoService)) throw error
+    }
+    try {
+      return await inStore(settings, folder, use)
+    } catch (error) {
+      if (!(error instanceof StoreLocked)) throw error
+      if (attempt === ATTEMPTS) throw new StoreUnavailable(`${error.message}, which does not answer on ${socketPath(folder)}`, { cause: error })
+    }
+    await setTimeout(PAUSE_MILLISECONDS)
+  }
+}
+
+async function inStore<T>(settings: Settings, folder: string, use: (administration: Administration) => Promise<T>): Promise<T> {
+  await refuseForeign(folder)
+  const store = await openStore(settings.store)
+  const tokens = new Tokens({ store: store.tokens, prefix: settings.tokenPrefix, clock: systemClock, logger: silentLogger })
+  try {
+    return await use(new LocalAdministration({ store, tokens, repositories: new RepositoryFolder(settings.repositories) }))
+  } finally {
+    await tokens.close()
+    await store.close()
+  }
+}
+
+/** What root writes into the service's store, the service could not read any more. */
+async function refuseForeign(folder: string): Promise<void> {
+  const owner = await stat(folder).catch(() => undefined)
+  if (owner && process.geteuid?.() === 0 && owner.uid !== 0) {
+    throw new StoreUnavailable(`the store ${folder} belongs to user ${owner.uid} and no service is running: run this as that user`)
+  }
+}

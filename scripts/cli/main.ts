@@ -1,0 +1,50 @@
+import { Command, CommanderError } from 'commander'
+import { AdministrationError } from '../../lib/admin/administration.js'
+import { SettingsError } from '../../lib/settings.js'
+import { StoreUnavailable } from '../../lib/store/store.js'
+import { accessCommand } from './access.js'
+import { repoCommand } from './repo.js'
+import { serveCommand } from './serve.js'
+import { statusCommand } from './status.js'
+import { tokenCommand } from './token.js'
+
+/** Exit statuses: 0 done, 1 failed, 2 wrong use. */
+const FAILED = 1
+const WRONG_USE = 2
+
+/** Runs one command line and sets the exit status. Never rejects. */
+export async function main(args: readonly string[]): Promise<void> {
+  process.stdout.on('error', endQuietly)
+  const program = new Command('commit-status')
+    .description('Records and serves check results (commit statuses) for the bare repositories of a git server.')
+    .option('--config <file>', 'settings file (also COMMIT_STATUS_CONFIG)')
+    .helpOption('--help', 'show this help')
+    .helpCommand(false)
+    .showHelpAfterError()
+    .exitOverride()
+  for (const add of [serveCommand, tokenCommand, accessCommand, repoCommand, statusCommand]) add(program)
+  try {
+    await program.parseAsync(args, { from: 'user' })
+  } catch (error) {
+    process.exitCode = exitStatus(error)
+    if (!(error instanceof CommanderError)) console.error(`commit-status: ${inWords(error)}`)
+  }
+}
+
+function exitStatus(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USE
+  return error instanceof SettingsError ? WRONG_USE : FAILED
+}
+
+/** A user's mistake is a sentence; only a fault of ours shows where it happened. */
+function inWords(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const expected = error instanceof AdministrationError || error instanceof SettingsError || error instanceof StoreUnavailable || 'code' in error
+  return expected ? error.message : (error.stack ?? error.message)
+}
+
+/** The reader of our output has seen enough (`| head`). */
+function endQuietly(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error
+  process.exit()
+}

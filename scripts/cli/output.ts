@@ -1,0 +1,24 @@
+import Table from 'cli-table3'
+
+/** Prints records: one JSON object a line for scripts, or a table for people; nothing when there are none. */
+export function printRecords<T extends object>(records: readonly T[], columns: Readonly<Record<string, (record: T) => string>>, json: boolean | undefined): void {
+  if (json) for (const record of records) console.log(JSON.stringify(record))
+  else if (records.length > 0) console.log(table(Object.keys(columns), records.map((record) => Object.values(columns).map((cell) => visible(cell(record))))))
+}
+
+/** A table without borders, which `awk` and `cut` read as well as people do. */
+function table(titles: string[], rows: string[][]): string {
+  const none = ['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right', 'left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid']
+  const drawn = new Table({
+    head: titles,
+    chars: { ...Object.fromEntries(none.map((name) => [name, ''])), middle: '  ' },
+    style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [] },
+  })
+  drawn.push(...rows)
+  return drawn.toString().replaceAll(/ +$/gm, '')
+}
+
+/** Texts come from whoever reports: none of them may steer a terminal. */
+function visible(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16) ?? ''}}`)
+}

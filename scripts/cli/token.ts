@@ -1,0 +1,74 @@
+import { InvalidArgumentError, Option, type Command } from 'commander'
+import ms, { type StringValue } from 'ms'
+import { administer } from './administration.js'
+import { printRecords } from './output.js'
+
+export function tokenCommand(program: Command): void {
+  const token = program.command('token').description('create, list and revoke personal access tokens')
+
+  token
+    .command('create')
+    .description('create a token; it is printed on the last line, this once')
+    .argument('<user>', 'whom it speaks for')
+    .option('--name <text>', 'what it is for', '')
+    .addOption(new Option('--expires <when>', '30s, 15m, 12h, 90d, an ISO 8601 date, or never').default('never').argParser(expiry))
+    .addOption(new Option('--scopes <scope>', 'what it may be used for').choices(['repo', 'none']).default('repo'))
+    .option('--json', 'print it as JSON')
+    .action(async (user: string, options: { name: string; expires: string | null; scopes: string; json?: true }, command: Command) => {
+      const { name } = options
+      const scopes = options.scopes === 'none' ? [] : [options.scopes]
+      const expiresAt = options.expires === 'never' ? null : options.expires
+      const made = await administer(command, async (administration) => await administration.createToken({ user, name, scopes, expiresAt }))
+      if (options.json) {
+        console.log(JSON.stringify(made))
+        return
+      }
+      console.log(`Token ${made.id} of ${made.user}, ${made.scopes.length > 0 ? `scope ${made.scopes.join(', ')}` : 'no scope'}, ${made.expires_at === null ? 'never expires' : `expires ${made.expires_at}`}. It is shown this once:`)
+      console.log(made.token)
+    })
+
+  token
+    .command('list')
+    .description('list tokens, never what they are')
+    .argument('[user]', 'only those of one user')
+    .option('--json', 'print a JSON object for each')
+    .action(async (user: string | undefined, options: { json?: true }, command: Command) => {
+      const tokens = await administer(command, async (administration) => await administration.listTokens(user ?? null))
+      printRecords(
+        tokens,
+        {
+          ID: (token) => token.id,
+          USER: (token) => token.user,
+          SCOPES: (token) => token.scopes.join(',') || 'none',
+          CREATED: (token) => token.created_at,
+          EXPIRES: (token) => token.expires_at ?? 'never',
+          'LAST USED': (token) => token.last_used_at ?? 'never',
+          NAME: (token) => token.name,
+        },
+        options.json,
+      )
+    })
+
+  token
+    .command('revoke')
+    .description('revoke a token; it is refused from now on')
+    .argument('<id>', 'as `token list` shows it')
+    .action(async (id: string, _options: unknown, command: Command) => {
+      await administer(command, async (administration) => {
+        await administration.revokeToken(id)
+      })
+    })
+}
+
+function isDuration(text: string): text is StringValue {
+  return /^\d{1,6}[smhdw]$/.test(text)
+}
+
+/** When a token expires: ISO 8601, or `never`. */
+function expiry(text: string): string {
+  if (text === 'never') return text
+  const time = isDuration(text) ? Date.now() + ms(text) : /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : NaN
+  if (Number.isNaN(time)) throw new InvalidArgumentError('It must be like 30s, 12h, 90d or 2031-01-31, or never.')
+  if (time <= Date.now()) throw new InvalidArgumentError('It must not be in the past.')
+  return new Date(time).toISOString()
+}
