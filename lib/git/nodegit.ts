@@ -27,7 +27,7 @@ export class OpenRepository {
   async hasCommit(id: ObjectId): Promise<boolean> {
     this.#readers++
     try {
-      const commit = await nodegit.Commit.lookup(this.#repository, id.hex)
+      const commit = await nodegit.Commit.lookup(this.#repository, nodegit.Oid.fromString(id.hex))
       // A libgit2 without SHA-256 reads the first 40 digits of a longer id.
       return commit.sha() === id.hex
     } catch (error) {
