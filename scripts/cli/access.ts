@@ -3,7 +3,7 @@ import { administer } from './administration.js'
 import { printRecords } from './output.js'
 
 export function accessCommand(program: Command): void {
-  const access = program.command('access').description('grant, revoke and list rights on repositories')
+  const access = program.command('access').helpCommand(false).description('grant, revoke and list rights on repositories')
 
   access
     .command('grant')

@@ -1,7 +1,10 @@
 import { Command, CommanderError } from 'commander'
 import { AdministrationError } from '../../lib/admin/administration.js'
+import { CommandFailed } from '../../lib/admin/remote.js'
+import { reasonOf } from '../../lib/reason.js'
 import { SettingsError } from '../../lib/settings.js'
-import { StoreUnavailable } from '../../lib/store/store.js'
+import { StartError } from '../../lib/start-error.js'
+import { StoreCorrupt, StoreUnavailable } from '../../lib/store/store.js'
 import { accessCommand } from './access.js'
 import { repoCommand } from './repo.js'
 import { serveCommand } from './serve.js'
@@ -14,12 +17,13 @@ const WRONG_USE = 2
 
 /** Runs one command line and sets the exit status. Never rejects. */
 export async function main(args: readonly string[]): Promise<void> {
-  process.stdout.on('error', endQuietly)
+  process.stdout.on('error', endWithoutOutput)
   const program = new Command('commit-status')
     .description('Records and serves check results (commit statuses) for the bare repositories of a git server.')
     .option('--config <file>', 'settings file (also COMMIT_STATUS_CONFIG)')
     .helpOption('--help', 'show this help')
     .helpCommand(false)
+    .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError()
     .exitOverride()
   for (const add of [serveCommand, tokenCommand, accessCommand, repoCommand, statusCommand]) add(program)
@@ -36,15 +40,19 @@ function exitStatus(error: unknown): number {
   return error instanceof SettingsError ? WRONG_USE : FAILED
 }
 
-/** A user's mistake is a sentence; only a fault of ours shows where it happened. */
+/** What comes of wrong use or of the machine, and is told in a sentence. */
+const EXPECTED = [AdministrationError, CommandFailed, SettingsError, StartError, StoreCorrupt, StoreUnavailable]
+
+/** Only a fault of ours shows where it happened. */
 function inWords(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  const expected = error instanceof AdministrationError || error instanceof SettingsError || error instanceof StoreUnavailable || 'code' in error
-  return expected ? error.message : (error.stack ?? error.message)
+  const expected = EXPECTED.some((kind) => error instanceof kind) || 'code' in error
+  return expected ? reasonOf(error) : (error.stack ?? error.message)
 }
 
-/** The reader of our output has seen enough (`| head`). */
-function endQuietly(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error
-  process.exit()
+/** Quietly when the reader of our output has seen enough (`| head`). */
+function endWithoutOutput(error: NodeJS.ErrnoException): void {
+  if (error.code === 'EPIPE') process.exit()
+  console.error(`commit-status: the output cannot be written: ${reasonOf(error)}`)
+  process.exit(FAILED)
 }

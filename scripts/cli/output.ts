@@ -2,7 +2,7 @@ import Table from 'cli-table3'
 
 /** Prints records: one JSON object a line for scripts, or a table for people; nothing when there are none. */
 export function printRecords<T extends object>(records: readonly T[], columns: Readonly<Record<string, (record: T) => string>>, json: boolean | undefined): void {
-  if (json) for (const record of records) console.log(JSON.stringify(record))
+  if (json) for (const record of records) console.log(toJson(record))
   else if (records.length > 0) console.log(table(Object.keys(columns), records.map((record) => Object.values(columns).map((cell) => visible(cell(record))))))
 }
 
@@ -18,7 +18,16 @@ function table(titles: string[], rows: string[][]): string {
   return drawn.toString().replaceAll(/ +$/gm, '')
 }
 
-/** Texts come from whoever reports: none of them may steer a terminal. */
+/** Texts come from whoever reports: none of them may steer a terminal, in JSON neither. */
+const STEERING = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+
 function visible(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16) ?? ''}}`)
+  return text.replaceAll(STEERING, (character) => `\\u{${character.codePointAt(0)?.toString(16) ?? ''}}`)
+}
+
+/** One line of JSON. */
+export function toJson(record: object): string {
+  return JSON.stringify(record).replaceAll(STEERING, (character) =>
+    Array.from({ length: character.length }, (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`).join(''),
+  )
 }

@@ -3,7 +3,7 @@ import { administer } from './administration.js'
 import { printRecords } from './output.js'
 
 export function repoCommand(program: Command): void {
-  const repo = program.command('repo').description('list repositories, make them public or private')
+  const repo = program.command('repo').helpCommand(false).description('list repositories, make them public or private')
 
   repo
     .command('list')

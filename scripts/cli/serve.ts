@@ -10,9 +10,11 @@ export function serveCommand(program: Command): void {
   program
     .command('serve')
     .description('run the service until SIGTERM or SIGINT')
-    .addHelpText('after', `\nSettings come from the environment, or a JSON file:\n${settingsHelp()}`)
+    .addHelpText('after', `\nSettings come from the environment, else from the JSON file, else they are these:\n${settingsHelp()}`)
     .action(async (_options: unknown, command: Command) => {
       const settings = settingsOf(command)
+      // From now on: a signal during the start ends the service as orderly as one after it.
+      const stopped = signal()
       if (isDefaultFolder(settings)) await mkdir(settings.repositories, { recursive: true })
       const service = await startStandAlone(settings)
       const script = fileURLToPath(new URL('../../../scripts/commit-status', import.meta.url))
@@ -20,7 +22,7 @@ export function serveCommand(program: Command): void {
         `commit-status: serving ${service.url} for the repositories in ${settings.repositories}, store ${settings.store}; ` +
           `next: create a token with ${relative('', script)} token create <user>`,
       )
-      await signal()
+      await stopped
       await service.close()
     })
 }
@@ -37,5 +39,5 @@ async function signal(): Promise<void> {
 }
 
 function settingsHelp(): string {
-  return list.map(({ environment, meaning }) => `  ${environment.padEnd(42)}${meaning}`).join('\n')
+  return list.map(({ key, environment, default: value, meaning }) => `  ${environment} (${key})\n      ${meaning}\n      default: ${value instanceof Array ? 'none' : value}`).join('\n')
 }

@@ -3,7 +3,7 @@ import { administer } from './administration.js'
 import { printRecords } from './output.js'
 
 export function statusCommand(program: Command): void {
-  const status = program.command('status').description('list statuses')
+  const status = program.command('status').helpCommand(false).description('list statuses')
 
   status
     .command('list')

@@ -1,10 +1,10 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import ms, { type StringValue } from 'ms'
 import { administer } from './administration.js'
-import { printRecords } from './output.js'
+import { printRecords, toJson } from './output.js'
 
 export function tokenCommand(program: Command): void {
-  const token = program.command('token').description('create, list and revoke personal access tokens')
+  const token = program.command('token').helpCommand(false).description('create, list and revoke personal access tokens')
 
   token
     .command('create')
@@ -20,7 +20,7 @@ export function tokenCommand(program: Command): void {
       const expiresAt = options.expires === 'never' ? null : options.expires
       const made = await administer(command, async (administration) => await administration.createToken({ user, name, scopes, expiresAt }))
       if (options.json) {
-        console.log(JSON.stringify(made))
+        console.log(toJson(made))
         return
       }
       console.log(`Token ${made.id} of ${made.user}, ${made.scopes.length > 0 ? `scope ${made.scopes.join(', ')}` : 'no scope'}, ${made.expires_at === null ? 'never expires' : `expires ${made.expires_at}`}. It is shown this once:`)

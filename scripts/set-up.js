@@ -1,0 +1,47 @@
+import { realpathSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import * as compile from './set-up/compile.js'
+import { describeFailure } from './set-up/failure.js'
+import * as libgit2 from './set-up/libgit2.js'
+import { checkNodeVersion } from './set-up/node.js'
+import * as packages from './set-up/packages.js'
+
+// Each step tells in milliseconds whether its product is current, and otherwise makes it anew from
+// a clean state: an interrupted set-up is repaired by running it again.
+const steps = [packages, libgit2, compile]
+
+/**
+ * Brings this folder to where the service and the tests can run, in silence when it is there
+ * already. Ends the process with a message when that is not possible.
+ */
+export async function setUp() {
+  try {
+    checkNodeVersion()
+    // Short of work this starts no process, takes no lock and writes nothing: the service may run
+    // as a user who cannot write here.
+    if (steps.every((step) => step.isCurrent())) return
+    await makeAll()
+  } catch (error) {
+    const text = describeFailure(error)
+    if (text === undefined) throw error
+    process.stderr.write(text)
+    process.exit(1)
+  }
+}
+
+async function makeAll() {
+  const { withLock } = await import('./set-up/lock.js')
+  const { say, secondsSince } = await import('./set-up/progress.js')
+  await withLock(async () => {
+    for (const step of steps) {
+      if (step.isCurrent()) continue
+      const start = performance.now()
+      const done = await step.make()
+      say(`${done} (${secondsSince(start)} s)`)
+    }
+  })
+}
+
+if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
+  await setUp()
+}

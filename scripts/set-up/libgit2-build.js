@@ -1,0 +1,126 @@
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { availableParallelism } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { SetUpFailure } from './failure.js'
+import { reasonLines, runWithLog } from './log.js'
+import { nodeHeaders } from './node.js'
+import { say, secondsSince, withProgress } from './progress.js'
+import { ensureSystemPackages } from './system-packages.js'
+
+/**
+ * Compiles nodegit and its libgit2 and hands the binary to `keep`.
+ *
+ * In a fresh copy of its sources each time: a build that was interrupted cannot spoil the next
+ * one, not even when its compiler still runs, and node_modules stays as npm made it.
+ *
+ * @param {{ nodegit: { folder: string }, headerFile: string, folder: string,
+ *   flags: { c: string, cxx: string }, keep: (binary: string) => void }} job
+ *   folder: where the copy, the log and the products live
+ */
+export async function build({ nodegit, headerFile, folder, flags, keep }) {
+  refuseUnsafePath(folder)
+  const headers = nodeHeaders()
+  await ensureSystemPackages()
+  say(`building libgit2 with SHA-256 for Node ${process.versions.node} (takes about 3 minutes, only this once)`)
+
+  const log = join(folder, 'build.log')
+  const copy = copySources(nodegit.folder, folder)
+  const removeCopy = () => rmSync(copy, { recursive: true, force: true, maxRetries: 5 })
+  process.once('exit', removeCopy) // when a signal ends the set-up
+  try {
+    copyFileSync(headerFile, join(copy, 'libgit2-bridge.h'))
+    const nodeGyp = createRequire(join(nodegit.folder, 'package.json')).resolve('node-gyp/bin/node-gyp.js')
+    const command = [
+      process.execPath, nodeGyp, 'rebuild', `--nodedir=${headers}`, `--jobs=${availableParallelism()}`
+    ]
+    const env = environment(nodegit.folder, copy, flags)
+    const building = () => runWithLog(log, command, { cwd: copy, env, grace: 0 })
+    const code = await withProgress(progressOf(copy, log), building)
+    const binary = join(copy, 'build/Release/nodegit.node')
+    if (code !== 0) throw failure('libgit2 could not be built', log)
+    // A missing symbol shows only when the binary is loaded.
+    const check = [process.execPath, '-e', 'process.dlopen({ exports: {} }, process.argv[1])', binary]
+    const loadLog = join(folder, 'load.log')
+    if ((await runWithLog(loadLog, check)) !== 0) throw failure('libgit2 was built but cannot be loaded', loadLog)
+    keep(binary)
+  } finally {
+    process.off('exit', removeCopy)
+    removeCopy()
+  }
+}
+
+/** make, and the configure script of libssh2, take these characters apart. */
+function refuseUnsafePath(/** @type {string} */ folder) {
+  const [unsafe] = folder.match(/[\s"#$&'`\\%:;()*?[\]<>|!{}~^]/) ?? []
+  if (unsafe === undefined) return
+  const name = /\s/.test(unsafe) ? 'white space' : unsafe
+  throw new SetUpFailure(`libgit2 cannot be built in a path that contains ${name}: ${folder}`, {
+    mend: 'move the folder to a path without it (mv), then run the same command again'
+  })
+}
+
+/** @returns the copy's path, in `folder`; what runs before this one have left there is removed */
+function copySources(/** @type {string} */ sources, /** @type {string} */ folder) {
+  mkdirSync(folder, { recursive: true })
+  for (const name of readdirSync(folder)) {
+    if (name.startsWith('tmp-')) rmSync(join(folder, name), { recursive: true, force: true, maxRetries: 5 })
+  }
+  const copy = mkdtempSync(join(folder, 'tmp-'))
+  // libgit2's tests are most of the volume, and nothing compiles them.
+  const omitted = [join(sources, 'build'), join(sources, 'vendor/libgit2/tests')]
+  cpSync(sources, copy, { recursive: true, filter: (path) => !omitted.includes(path) })
+  return copy
+}
+
+/**
+ * @param {string} sources
+ * @param {string} copy
+ * @param {{ c: string, cxx: string }} flags
+ * @returns {NodeJS.ProcessEnv}
+ */
+function environment(sources, copy, flags) {
+  // npm's config is stronger than node-gyp's command line, and make's own variables change what it prints.
+  const foreign = /^(npm_config_(?!python$)|npm_package_|MAKE|MFLAGS$|V$|BUILDTYPE$)/i
+  const own = Object.entries(process.env).filter(([name]) => !foreign.test(name))
+  return {
+    ...Object.fromEntries(own),
+    LC_ALL: 'C',
+    PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}`,
+    // Modules that nodegit's build scripts load are found from the copy as from the original.
+    NODE_PATH: (createRequire(join(sources, 'package.json')).resolve.paths('nan') ?? []).join(delimiter),
+    CFLAGS: flags.c,
+    // nodegit names no C++ standard itself once CXXFLAGS is set, hence the one in the flags. The
+    // include path is for libssh2's configure, which tries these flags on a file of its own.
+    CXXFLAGS: `${flags.cxx} -include ${copy}/libgit2-bridge.h -I${copy}/vendor/libgit2/include`
+  }
+}
+
+/** The share of the object files in the generated makefiles that make has begun to compile. */
+function progressOf(/** @type {string} */ copy, /** @type {string} */ log) {
+  const start = performance.now()
+  let total = 0
+  return () => {
+    const seconds = secondsSince(start)
+    const begun = readFileSync(log, 'utf8').match(/^ +(CC|CXX)\(target\) /gm)?.length ?? 0
+    if (begun === 0) return `libgit2: preparing, ${seconds} s`
+    total ||= countObjects(join(copy, 'build'))
+    const percent = Math.min(99, Math.floor((100 * begun) / total))
+    return `libgit2: ${percent} % (${begun} of ${total} files, ${seconds} s)`
+  }
+}
+
+function countObjects(/** @type {string} */ folder) {
+  // The others are variants of http_parser that nothing uses.
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.target.mk') && !name.endsWith('strict.target.mk'))
+  const makefiles = names.map((name) => readFileSync(join(folder, name), 'utf8')).join('\n')
+  return makefiles.match(/^\t\$\(obj\)\S+\.o\b/gm)?.length ?? 0
+}
+
+function failure(/** @type {string} */ message, /** @type {string} */ log) {
+  return new SetUpFailure(message, {
+    lines: reasonLines(log, /\berror\b|fatal|cannot find|No space left|Killed|undefined symbol/i),
+    mend: `remove the cause named above, then run the same command again; the whole output: ${log}`
+  })
+}

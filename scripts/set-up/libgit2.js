@@ -1,0 +1,101 @@
+import {
+  closeSync, copyFileSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync,
+  statSync, utimesSync
+} from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { root } from './checkout.js'
+import { fingerprint } from './fingerprint.js'
+
+// nodegit with a libgit2 that reads SHA-256 repositories. The product of the build is kept in
+// build/libgit2/<key>/, as npm empties node_modules on each change of any dependency and the
+// build takes minutes, and copied from there to the place where nodegit looks for it.
+
+const headerFile = join(root, 'scripts/set-up/libgit2-bridge.h')
+const folder = join(root, 'build/libgit2')
+
+/** Whether nodegit has the binary that belongs to this header, nodegit and Node. */
+export function isCurrent() {
+  const nodegit = locateNodegit()
+  if (nodegit === undefined) return false
+  const kept = statSync(keptBinary(nodegit), { throwIfNoEntry: false })
+  const used = statSync(usedBinary(nodegit), { throwIfNoEntry: false })
+  return kept !== undefined && used !== undefined && kept.size === used.size && kept.mtimeMs === used.mtimeMs
+}
+
+/** Builds the binary, unless it has been built before, and gives it to nodegit. */
+export async function make() {
+  const nodegit = locateNodegit()
+  if (nodegit === undefined) throw new Error('nodegit is not installed')
+  const kept = keptBinary(nodegit)
+  const known = existsSync(kept)
+  if (!known) {
+    const { build } = await import('./libgit2-build.js')
+    await build({ nodegit, headerFile, folder, flags: flags(), keep: (binary) => copyWhole(binary, kept) })
+    for (const name of readdirSync(folder)) {
+      if (/^[0-9a-f]{32}$/.test(name) && name !== keyOf(nodegit)) rmSync(join(folder, name), { recursive: true })
+    }
+  }
+  copyWhole(kept, usedBinary(nodegit))
+  return known ? 'gave nodegit the libgit2 built before' : 'built libgit2'
+}
+
+/** @typedef {{ folder: string, version: string, nan: string }} Nodegit */
+
+/** @returns {Nodegit | undefined} the nodegit that this package gets when it imports it */
+function locateNodegit() {
+  try {
+    const file = createRequire(join(root, 'package.json')).resolve('nodegit/package.json')
+    const nan = createRequire(file).resolve('nan/package.json')
+    return { folder: dirname(file), version: versionIn(file), nan: versionIn(nan) }
+  } catch (error) {
+    if (error.code === 'MODULE_NOT_FOUND') return undefined
+    throw error
+  }
+}
+
+const versionIn = (/** @type {string} */ file) => JSON.parse(readFileSync(file, 'utf8')).version
+const keptBinary = (/** @type {Nodegit} */ nodegit) => join(folder, keyOf(nodegit), 'nodegit.node')
+const usedBinary = (/** @type {Nodegit} */ nodegit) => join(nodegit.folder, 'build/Release/nodegit.node')
+
+function flags() {
+  const standard = Number(process.versions.modules) >= 131 ? 'c++20' : 'c++17'
+  return { c: '-DGIT_EXPERIMENTAL_SHA256', cxx: `-DGIT_EXPERIMENTAL_SHA256 -std=${standard}` }
+}
+
+/** All that the binary depends on, and nothing else: what is not in here causes no build. */
+function keyOf(/** @type {Nodegit} */ { version, nan }) {
+  const header = readFileSync(headerFile, 'utf8')
+  const { platform, arch, versions } = process
+  return fingerprint([header, flags(), version, lockedIntegrity(), nan, versions.modules, platform, arch, libc()])
+}
+
+function lockedIntegrity() {
+  const lockFile = join(root, 'package-lock.json')
+  if (!existsSync(lockFile)) return null // the npm package: the version has to do
+  return JSON.parse(readFileSync(lockFile, 'utf8')).packages['node_modules/nodegit']?.integrity
+}
+
+/** A folder may be shared with a container of another Linux; asking the system itself is slow. */
+function libc() {
+  try {
+    const ldd = readFileSync('/usr/bin/ldd', 'utf8')
+    return ldd.includes('musl') ? 'musl' : `glibc ${ldd.match(/\) (\d+\.\d+)/)?.[1]}`
+  } catch {
+    return null // not a Linux with this file: the platform has to do
+  }
+}
+
+/** Copies a file so that the copy is whole and on disk, or not there, and has the same time. */
+function copyWhole(/** @type {string} */ from, /** @type {string} */ to) {
+  mkdirSync(dirname(to), { recursive: true })
+  const partial = `${to}.partial`
+  copyFileSync(from, partial)
+  // Whole seconds: every file system keeps them exactly, and `isCurrent` compares them.
+  const time = Math.floor(statSync(from).mtimeMs / 1000)
+  utimesSync(partial, time, time)
+  const file = openSync(partial, 'r+')
+  fsyncSync(file)
+  closeSync(file)
+  renameSync(partial, to)
+}

@@ -1,0 +1,62 @@
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { root } from './checkout.js'
+import { SetUpFailure } from './failure.js'
+import { reasonLines, runWithLog } from './log.js'
+import { say, withProgress } from './progress.js'
+
+/** What the build and the tests need, by Debian package, with a shell command that succeeds when it is there. */
+const needs = [
+  ['build-essential', 'command -v make && command -v ${CC:-gcc} && echo "#include <new>" | ${CXX:-g++} -E -x c++ -'],
+  ['python3', 'command -v "${PYTHON:-python3}"'],
+  // The compiler is asked, as header files may stand anywhere.
+  ['libssl-dev', 'echo "#include <openssl/sha.h>" | ${CXX:-g++} ${CPPFLAGS:-} -E -x c++ -'],
+  ['libkrb5-dev', 'command -v krb5-config'],
+  ['git', 'command -v git']
+]
+
+/**
+ * Sees to the compiler and libraries that the build of libgit2 needs: installs them as root with
+ * apt-get, otherwise stops with the command that does.
+ */
+export async function ensureSystemPackages() {
+  const names = missing()
+  if (names.length === 0) return
+  if (process.getuid?.() === 0 && haveAptGet()) await install(names)
+  const still = missing()
+  if (still.length === 0) return
+  throw new SetUpFailure(`building libgit2 needs system packages that are missing: ${still.join(' ')}`, {
+    mend: haveAptGet()
+      ? `sudo apt-get install -y ${still.join(' ')}`
+      : process.platform === 'darwin'
+        ? 'xcode-select --install; brew install krb5 openssl@3'
+        : 'install them (these are their names in Debian), then run the same command again'
+  })
+}
+
+function missing() {
+  return needs.filter(([, check]) => !succeeds(check)).map(([name]) => name)
+}
+
+function succeeds(/** @type {string} */ check) {
+  return spawnSync('/bin/sh', ['-c', check], { stdio: 'ignore' }).status === 0
+}
+
+const haveAptGet = () => succeeds('command -v apt-get')
+
+async function install(/** @type {string[]} */ names) {
+  say(`installing the system packages ${names.join(' ')} (apt-get)`)
+  const log = join(root, 'build/apt-get.log')
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  // The update fails when one source of many cannot be reached; the packages may come from another.
+  const script = 'apt-get update; apt-get install -y --no-install-recommends "$@"'
+  const code = await withProgress(
+    () => `system packages: ${names.join(' ')}`,
+    () => runWithLog(log, ['/bin/sh', '-c', script, 'sh', ...names], { env })
+  )
+  if (code === 0) return
+  throw new SetUpFailure('apt-get could not install them', {
+    lines: reasonLines(log, /^E:/),
+    mend: `apt-get update && apt-get install -y ${names.join(' ')}`
+  })
+}
