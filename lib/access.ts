@@ -18,7 +18,7 @@ export interface AccessPolicy {
   /**
    * The right of `user` on `repository`, apart from its being public. Asked for every request, so that a right
    * taken away is gone at once; asked for missing repositories too, and must then answer as for one it does not
-   * know. A rejection counts as `none`.
+   * know. A rejection counts as `none`, but for `StoreUnavailable`: then the request is to be tried again later.
    */
   access(user: string, repository: RepositoryName): Promise<Access>
 }

@@ -11,6 +11,7 @@ import { clientAddresses } from './http/client-address.js'
 import { createHandler, type Handler } from './http/handler.js'
 import { silentLogger, type Logger } from './logger.js'
 import { StatusService } from './service.js'
+import { StartError } from './start-error.js'
 import { openStore } from './store/open-store.js'
 import type { Store } from './store/store.js'
 
@@ -41,13 +42,15 @@ export interface CommitStatusService {
 
 /**
  * Puts a service together.
- * @throws Error when the repositories folder is missing; StoreLocked, StoreUnavailable
+ * @throws StartError when the repositories folder is missing; StoreLocked, StoreUnavailable
  */
 export async function createCommitStatusService(options: CommitStatusOptions): Promise<CommitStatusService> {
   const { trustedProxies = [], tokenPrefix = 'cst', logger = silentLogger, clock = systemClock } = options
   const folder = await stat(options.repositories).catch(() => undefined)
-  if (!folder?.isDirectory()) throw new Error(`the repositories folder ${options.repositories} does not exist`)
+  if (!folder?.isDirectory()) throw new StartError(`the repositories folder ${options.repositories} does not exist; make it, or name another one with the setting repositories (COMMIT_STATUS_REPOSITORIES)`)
 
+  // Whatever may throw comes before the store, which would be left open.
+  const clientAddress = clientAddresses(trustedProxies)
   const store = typeof options.store === 'string' ? await openStore(options.store) : options.store
   const repositories = new RepositoryFolder(options.repositories)
   const commits = new CommitFinder()
@@ -55,7 +58,7 @@ export async function createCommitStatusService(options: CommitStatusOptions): P
   const tokens = new Tokens({ store: store.tokens, prefix: tokenPrefix, clock, logger })
   const failures = new MemoryFailureBudget({ limit: 20, windowSeconds: 600, ...options.authFailures })
   const service = new StatusService({ repositories, commits, statuses: store.statuses, policy, clock, logger })
-  const authentication = new Authentication({ authenticator: tokens, failures, clientAddress: clientAddresses(trustedProxies), logger })
+  const authentication = new Authentication({ authenticator: tokens, failures, clientAddress, logger })
   const trouble = () => store.trouble()
 
   return {

@@ -27,13 +27,14 @@ const shape = new Ajv({ ownProperties: true, strict: true, allowUnionTypes: true
  * @throws ServiceError `invalid_body`
  */
 export function reportShape(body: unknown): ReportShape {
-  if (shape(body)) return body
+  // Own members only, as they were checked: whoever reads a member later would find those of a prototype, too.
+  if (shape(body)) return { ...body }
   throw invalidBody(shape.errors?.map(inWords).join(', '))
 }
 
-function inWords(error: ErrorObject): string {
-  const member = error.instancePath.slice(1)
-  return `${member === '' ? 'it' : member} ${error.message ?? 'is not valid'}`
+function inWords({ instancePath, message = '' }: ErrorObject): string {
+  const member = instancePath.slice(1)
+  return `${member === '' ? 'it' : member} ${message}`
 }
 
 /** The refusal of a body that is no report; its message begins `invalid JSON body`. */
@@ -87,7 +88,8 @@ const ABSOLUTE_HTTP_URL = /^https?:\/\/[^/?#\\]+(?:[/?#]|$)/i
 function checkTargetUrl(url: string): void {
   if (!url.isWellFormed()) throw invalidField('target_url must be well-formed Unicode')
   if (Buffer.byteLength(url) > TARGET_URL_BYTES) throw invalidField(`target_url must have at most ${TARGET_URL_BYTES} bytes`)
-  if (/[\s\p{Cc}\p{Z}]/u.test(url)) throw invalidField('target_url must not contain white space or control characters')
+  // The controls of writing direction are none of an address (RFC 3987, 4.1), and show another one than it is.
+  if (/[\s\p{Cc}\p{Z}\p{Bidi_Control}]/u.test(url)) throw invalidField('target_url must not contain white space or control characters')
   if (!ABSOLUTE_HTTP_URL.test(url) || !URL.canParse(url)) throw invalidField('target_url must be an absolute http or https URL')
 }
 

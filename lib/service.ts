@@ -99,8 +99,10 @@ export class StatusService {
   /** Asks for the repository and the right at once, whether or not the other is there: both cases take the same time. */
   async #look({ user }: Caller, name: RepositoryName): Promise<readonly [Repository | undefined, Access]> {
     const { repositories, policy, logger } = this.#parts
-    const right: Promise<Access> = user === undefined ? Promise.resolve('none') : policy.access(user, name)
+    const right: Promise<Access> = user === undefined ? Promise.resolve('none') : stored(policy.access(user, name))
     const [repository, granted] = await Promise.allSettled([repositories.find(name), right])
+    // A store that cannot be used says nothing of the right: the caller is told to come again, and nothing more.
+    if (granted.status === 'rejected' && granted.reason instanceof ServiceError) throw granted.reason
     if (granted.status === 'rejected') logger.error({ err: granted.reason as unknown, repository: name.full, user }, 'access cannot be determined')
     const access = granted.status === 'fulfilled' ? granted.value : 'none'
     if (repository.status === 'fulfilled') {
@@ -132,7 +134,7 @@ function fullCommitId(sha: string): ObjectId {
 }
 
 /** A store that cannot be used at the moment is worth another try; any other error of it is a fault. */
-async function stored<T>(answer: Promise<T>): Promise<T> {
+export async function stored<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer
   } catch (cause) {

@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path'
 import { Ajv, type ErrorObject } from 'ajv'
 import { settings, type Setting, type SettingValue } from '../config/settings.js'
 import { isTrustedProxy } from './http/client-address.js'
+import { reasonOf } from './reason.js'
 
 /** The settings of a stand-alone service; the README's table says what each means. */
 export interface Settings {
@@ -43,34 +44,35 @@ export function readSettings(sources: { environment: NodeJS.ProcessEnv; home: st
   const file = sources.file ?? environment['COMMIT_STATUS_CONFIG']
   const tree: Tree = {}
   for (const setting of settings) put(tree, setting.key, below(home, setting, setting.default))
-  if (file !== undefined && file !== '') merge(tree, readFile(resolve(directory, file)), dirname(resolve(directory, file)))
+  if (file !== undefined && file !== '') {
+    const path = resolve(directory, file)
+    merge(tree, readFile(path), dirname(path))
+    check(tree, path)
+  }
   for (const [name, text] of Object.entries(environment)) {
     if (!name.startsWith('COMMIT_STATUS_') || text === undefined || OTHER_VARIABLES.includes(name)) continue
     const setting = settings.find((candidate) => candidate.environment === name)
     if (!setting) throw new SettingsError(`unknown setting ${name} = ${JSON.stringify(text)}: no setting has this variable`)
-    const value = below(directory, setting, fromText(setting, text))
-    check(put(structuredClone(tree), setting.key, value), name)
-    put(tree, setting.key, value)
+    check(put(tree, setting.key, below(directory, setting, fromText(setting, text))), name)
   }
-  return check(tree)
+  return check(tree, 'default')
 }
 
-function check(tree: Tree, source?: string): Settings {
+/** @param source where the latest ones come from: a variable or a file */
+function check(tree: Tree, source: string): Settings {
   if (validate(tree)) return tree
-  throw new SettingsError(inWords(validate.errors?.[0], source))
+  throw new SettingsError(validate.errors?.map((error) => inWords(error, source)).join())
 }
 
-function inWords(error: ErrorObject | undefined, source: string | undefined): string {
-  if (!error) return 'the settings are not valid'
-  const key = error.instancePath.slice(1).replaceAll('/', '.')
-  if (error.keyword === 'additionalProperties') {
-    const unknown = String(error.params['additionalProperty'])
-    const value: unknown = error.data instanceof Object ? Reflect.get(error.data, unknown) : undefined
-    return `unknown setting ${[key, unknown].filter(Boolean).join('.')} = ${JSON.stringify(value)}: no setting has this name`
+function inWords({ instancePath, keyword, params, data, message }: ErrorObject, source: string): string {
+  const key = instancePath.slice(1).replaceAll('/', '.')
+  if (keyword === 'additionalProperties' && isTree(data)) {
+    const unknown = String(params['additionalProperty'])
+    return `unknown setting ${[key, unknown].filter(Boolean).join('.')} (${source}) = ${JSON.stringify(data[unknown])}: no setting has this name`
   }
-  const allowed: unknown = error.params['allowedValues']
-  const rule = Array.isArray(allowed) ? `must be one of ${allowed.join(', ')}` : error.message
-  return `bad setting ${key}${source === undefined ? '' : ` (${source})`} = ${JSON.stringify(error.data)}: ${rule ?? 'not valid'}`
+  const allowed: unknown = params['allowedValues']
+  const rule = Array.isArray(allowed) ? `must be one of ${allowed.join(', ')}` : String(message)
+  return `bad setting ${key} (${source}) = ${JSON.stringify(data)}: ${rule}`
 }
 
 function readFile(path: string): Tree {
@@ -79,7 +81,7 @@ function readFile(path: string): Tree {
     if (isTree(content)) return content
     throw new Error('it must be a JSON object')
   } catch (cause) {
-    throw new SettingsError(`the settings file ${path} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    throw new SettingsError(`the settings file ${path} cannot be read: ${reasonOf(cause)}`, { cause })
   }
 }
 
@@ -90,7 +92,8 @@ function isTree(content: unknown): content is Tree {
 
 function merge(tree: Tree, from: Tree, folder: string, path: readonly string[] = []): void {
   for (const [name, value] of Object.entries(from)) {
-    const inner = tree[name]
+    // Not what the file may name and every object inherits: `__proto__`.
+    const inner = Object.hasOwn(tree, name) ? tree[name] : undefined
     const setting = settings.find(({ key }) => key === [...path, name].join('.'))
     if (isTree(value) && isTree(inner)) merge(inner, value, folder, [...path, name])
     else Object.defineProperty(tree, name, { value: setting ? below(folder, setting, value) : value, enumerable: true, writable: true, configurable: true })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { chmod, mkdir, rm } from 'node:fs/promises'
-import { STATUS_CODES, createServer, type Server } from 'node:http'
+import { STATUS_CODES, createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { dirname } from 'node:path'
 import { pino } from 'pino'
@@ -11,8 +11,11 @@ import { socketPath, withShortPath } from './admin/socket-path.js'
 import { systemClock, type Clock } from './clock.js'
 import { createCommitStatusService, type CommitStatusService } from './commit-status-service.js'
 import { ServiceError, type ErrorCode } from './errors.js'
+import { Exchange, refusal } from './http/answer.js'
 import type { Logger } from './logger.js'
+import { reasonOf } from './reason.js'
 import type { Settings } from './settings.js'
+import { StartError } from './start-error.js'
 import { levelFolder } from './store/open-store.js'
 
 /** Time-outs of a public socket. A proxy in front keeps idle connections for 60 s or so: ours must last longer. */
@@ -20,8 +23,8 @@ const HEADERS_MILLISECONDS = 10_000
 const REQUEST_MILLISECONDS = 30_000
 const KEEP_ALIVE_MILLISECONDS = 75_000
 
-/** How long requests under way may take to finish once the service is told to stop. */
-const CLOSE_MILLISECONDS = 10_000
+/** How long requests under way may take to finish once a server is told to stop: whoever stopped us may kill us 10 s later. */
+const CLOSE_MILLISECONDS = 4_000
 
 /** A service with a server of its own. */
 export interface StandAlone {
@@ -34,22 +37,40 @@ export interface StandAlone {
 /**
  * Starts a service of its own: the one place in `lib/` that listens.
  * @param parts what takes the place of the log on standard output and of the system's clock
- * @throws Error with a message for the admin, when the address is taken, the store is in use, a folder is missing
+ * @throws StartError when the address is taken or the repositories folder is missing; StoreLocked, StoreUnavailable
  */
 export async function startStandAlone(settings: Settings, parts: { logger?: Logger; clock?: Clock } = {}): Promise<StandAlone> {
   const { logger = createLogger(settings.logLevel), clock = systemClock } = parts
   const service = await createCommitStatusService({ ...settings, logger, clock })
-  const server = createServer({ headersTimeout: HEADERS_MILLISECONDS, requestTimeout: REQUEST_MILLISECONDS, keepAliveTimeout: KEEP_ALIVE_MILLISECONDS })
-  server.on('request', (request, response) => {
-    service.handler(request, response)
+  const server = createServer({
+    headersTimeout: HEADERS_MILLISECONDS,
+    requestTimeout: REQUEST_MILLISECONDS,
+    keepAliveTimeout: KEEP_ALIVE_MILLISECONDS,
+    // Refused below, with the error body.
+    requireHostHeader: false,
   })
+  // node:http would drop the lines past the thousandth in silence, credentials and X-Forwarded-For among them.
+  server.maxHeadersCount = 0
+  const listener = (request: IncomingMessage, response: ServerResponse) => {
+    // A server that stops closes what is idle then; the connections of requests under way are idle only after them.
+    response.on('close', () => {
+      if (!server.listening) server.closeIdleConnections()
+    })
+    if (!server.listening) response.shouldKeepAlive = false
+    const refused = !server.listening ? 'shutting_down' : hasOneHost(request) ? undefined : 'malformed_request'
+    if (refused) void new Exchange(request, response, logger).answer(() => refusal(new ServiceError(refused)))
+    else service.handler(request, response)
+  }
+  server.on('request', listener)
+  // An expectation that nobody knows is passed over (RFC 9110, 10.1.1); node:http would refuse it without the error body.
+  server.on('checkExpectation', listener)
   server.on('clientError', refuseUnparsed)
   try {
     server.listen(settings.port, settings.host)
     await once(server, 'listening')
-  } catch (error) {
+  } catch (cause) {
     await service.close()
-    throw error
+    throw new StartError(`cannot listen on ${settings.host}, port ${settings.port}: ${reasonOf(cause)}; the settings host and port (COMMIT_STATUS_HOST, COMMIT_STATUS_PORT) say where`, { cause })
   }
   const closeSocket = await openSocket(service, levelFolder(settings.store), logger)
   const { address, family, port } = server.address() as AddressInfo // eslint-disable-line @typescript-eslint/no-unsafe-type-assertion -- it listens on a port
@@ -57,11 +78,7 @@ export async function startStandAlone(settings: Settings, parts: { logger?: Logg
   return {
     url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
     async close() {
-      const deadline = setTimeout(() => {
-        server.closeAllConnections()
-      }, CLOSE_MILLISECONDS)
       await stop(server)
-      clearTimeout(deadline)
       await closeSocket()
       await service.close()
     },
@@ -76,7 +93,11 @@ function createLogger(level: string): Logger {
 async function stop(server: Server): Promise<void> {
   const closed = once(server, 'close')
   server.close()
+  const deadline = setTimeout(() => {
+    server.closeAllConnections()
+  }, CLOSE_MILLISECONDS)
   await closed
+  clearTimeout(deadline)
 }
 
 /** Opens the owner-only socket of the commands; a service without one still serves, so a failure is only logged. */
@@ -97,9 +118,15 @@ async function openSocket(service: CommitStatusService, folder: string, logger: 
     logger.warn({ err: error, path }, 'commands cannot reach this service: its socket could not be opened')
   }
   return async () => {
-    if (server.listening) await stop(server)
+    if (!server.listening) return
+    await stop(server)
     await rm(path, { force: true })
   }
+}
+
+/** What HTTP/1.1 asks for (RFC 9112, 3.2). */
+function hasOneHost({ httpVersion, headersDistinct }: IncomingMessage): boolean {
+  return httpVersion !== '1.1' || headersDistinct['host']?.length === 1
 }
 
 /** What node:http could not parse has no request to answer to, yet every answer has the error body. */
@@ -116,6 +143,7 @@ function refuseUnparsed(error: NodeJS.ErrnoException, socket: Socket): void {
     'Connection: close',
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${body.length}`,
+    'X-Content-Type-Options: nosniff',
     `X-Request-Id: ${randomUUID()}`,
   ]
   socket.end(`${headers.join('\r\n')}\r\n\r\n${body}`)

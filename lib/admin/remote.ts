@@ -1,6 +1,7 @@
 import { request, type IncomingMessage, type RequestListener } from 'node:http'
 import getRawBody from 'raw-body'
 import type { Logger } from '../logger.js'
+import { reasonOf } from '../reason.js'
 import { AdministrationError, type Administration } from './administration.js'
 import { withShortPath } from './socket-path.js'
 
@@ -30,11 +31,15 @@ type Reply = { readonly result: unknown } | { readonly refused: string } | { rea
 
 const MOST_CALL_BYTES = 1024 * 1024
 
+/** How long a service may take to notice a call; how long it then works on it is not limited. */
+const NOTICE_MILLISECONDS = 5_000
+
 /** Serves an administration to the processes that can open its socket. */
 export function administrationListener(administration: Administration, logger: Logger): RequestListener {
   return (incoming, response) => {
+    // At once, so that whoever asks can tell a long command from a service that hangs.
+    response.writeHead(200, { 'Content-Type': 'application/json' }).flushHeaders()
     void reply(administration, incoming, logger).then((answer) => {
-      response.setHeader('Content-Type', 'application/json')
       response.end(JSON.stringify(answer))
     })
   }
@@ -50,7 +55,7 @@ async function reply(administration: Administration, incoming: IncomingMessage, 
   } catch (error) {
     if (error instanceof AdministrationError) return { refused: error.message }
     logger.error({ err: error }, 'a command failed')
-    return { failed: error instanceof Error ? error.message : String(error) }
+    return { failed: reasonOf(error) }
   }
 }
 
@@ -64,37 +69,53 @@ export class NoService extends Error {
   override readonly name = 'NoService'
 }
 
+/** The running service did not do what was asked, or did not say so; the message is for the admin. */
+export class CommandFailed extends Error {
+  override readonly name = 'CommandFailed'
+}
+
 /**
  * The administration of a running service, through its socket.
- * All methods reject with `NoService` when no service answers there.
+ * All methods reject with `NoService` when no service listens there, and with `CommandFailed` when it fails.
  */
-export function remoteAdministration(path: string): Administration {
+export function remoteAdministration(path: string, noticeMilliseconds = NOTICE_MILLISECONDS): Administration {
   const call = async (method: Method, args: readonly unknown[]): Promise<unknown> => {
-    const answer: unknown = JSON.parse(await post(path, JSON.stringify({ method, args } satisfies Call)))
-    if (typeof answer !== 'object' || answer === null) throw new Error('the running service gave no answer')
-    if ('refused' in answer) throw new AdministrationError(String(answer.refused))
-    if ('failed' in answer) throw new Error(String(answer.failed))
-    return 'result' in answer ? answer.result : undefined
+    const answer = await post(path, { method, args }, noticeMilliseconds)
+    if ('refused' in answer) throw new AdministrationError(answer.refused)
+    if ('failed' in answer) throw new CommandFailed(answer.failed)
+    return answer.result
   }
   const methods = METHODS.map((method) => [method, async (...args: unknown[]) => await call(method, args)])
   // The service at the other end is this same program, and its types are those of `Administration`.
   return Object.fromEntries(methods) as Administration // eslint-disable-line @typescript-eslint/no-unsafe-type-assertion
 }
 
-async function post(path: string, body: string): Promise<string> {
+async function post(path: string, call: Call, timeout: number): Promise<Reply> {
   return await withShortPath(path, async (socketPath) => {
-    const outgoing = request({ socketPath, method: 'POST', headers: { 'Content-Type': 'application/json' } })
-    outgoing.end(body)
-    const incoming = await new Promise<IncomingMessage>((resolve, reject) => {
-      outgoing.on('response', resolve).on('error', (cause) => {
-        reject(isNobody(cause) ? new NoService(`no service answers at ${path}`, { cause }) : cause)
+    const outgoing = request({ socketPath, agent: false, method: 'POST', timeout })
+    outgoing.on('timeout', () => outgoing.destroy(new Error(`nothing came within ${timeout / 1000} s`)))
+    try {
+      const incoming = await new Promise<IncomingMessage>((resolve, reject) => {
+        outgoing.on('response', resolve).on('error', reject).end(JSON.stringify(call))
       })
-    })
-    return await getRawBody(incoming, { encoding: 'utf8' })
+      outgoing.setTimeout(0)
+      const answer: unknown = JSON.parse(await getRawBody(incoming, { encoding: 'utf8' }))
+      if (isReply(answer)) return answer
+      throw new Error('it is no reply')
+    } catch (cause) {
+      throw inWords(path, cause)
+    }
   })
 }
 
-/** Nobody listens, so nothing has been done; any other error leaves that open. */
-function isNobody(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ECONNREFUSED' || error.code === 'ENOTDIR')
+function isReply(answer: unknown): answer is Reply {
+  return typeof answer === 'object' && answer !== null && ('result' in answer || 'refused' in answer || 'failed' in answer)
+}
+
+function inWords(path: string, cause: unknown): Error {
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+  // Nobody listens, so nothing has been done.
+  if (code === 'ENOENT' || code === 'ECONNREFUSED' || code === 'ENOTDIR') return new NoService(`no service answers at ${path}`, { cause })
+  if (code === 'EACCES') return new CommandFailed(`no permission to use ${path}: run this as the user of the service`, { cause })
+  return new CommandFailed(`the service at ${path} gave no answer (${reasonOf(cause)}); whether it did what was asked is not known`, { cause })
 }

@@ -5,6 +5,9 @@ import { basename, dirname, join } from 'node:path'
 /** What every system takes as the path of a Unix socket (sun_path has 104 bytes on some, 108 on Linux). */
 const MOST_BYTES = 103
 
+/** What is left for the folder of the link, which TMPDIR names: it may be long itself. */
+const MOST_FOLDER_BYTES = MOST_BYTES - '/cst-XXXXXX/s/socket'.length
+
 /**
  * Where a store's administration socket stands: in a folder of its own that only the owner may enter.
  * @param folder of the store
@@ -19,7 +22,7 @@ export function socketPath(folder: string): string {
  */
 export async function withShortPath<T>(path: string, use: (short: string) => Promise<T>): Promise<T> {
   if (Buffer.byteLength(path) <= MOST_BYTES) return await use(path)
-  const folder = await mkdtemp(join(tmpdir(), 'cst-'))
+  const folder = await mkdtemp(join(Buffer.byteLength(tmpdir()) <= MOST_FOLDER_BYTES ? tmpdir() : '/tmp', 'cst-'))
   try {
     const link = join(folder, 's')
     await symlink(dirname(path), link)

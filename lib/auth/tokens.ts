@@ -64,12 +64,13 @@ export class Tokens implements Authenticator {
     const record = digest && (await this.#store.get(digest.id))
     if (!record || !timingSafeEqual(Buffer.from(record.digest), Buffer.from(digest.digest))) return undefined
     const now = this.#clock.now()
-    if (record.expires_at !== null && now >= Date.parse(record.expires_at)) return undefined
+    // Not `now >= …`: of what is no time, that would make a token without an end.
+    if (record.expires_at !== null && !(now < Date.parse(record.expires_at))) return undefined
     this.#uses.set(record.id, new Date(now - (now % USE_MILLISECONDS)).toISOString())
     return { user: record.user, scopes: record.scopes }
   }
 
-  /** Writes down which tokens were used; called now and then, and at the end. A failure is logged. */
+  /** Writes down which tokens were used; called now and then, and at the end. After a failure, which is logged, the next call tries again. */
   async noteUses(): Promise<void> {
     const uses = new Map([...this.#uses].filter(([id, hour]) => this.#noted.get(id) !== hour))
     this.#uses.clear()
@@ -78,6 +79,7 @@ export class Tokens implements Authenticator {
       await this.#store.noteUse(uses)
       for (const [id, hour] of uses) this.#noted.set(id, hour)
     } catch (error) {
+      for (const [id, hour] of uses) if (!this.#uses.has(id)) this.#uses.set(id, hour)
       this.#logger.warn({ err: error }, 'the last use of tokens could not be noted')
     }
   }

@@ -14,102 +14,145 @@ const HANDLE_MILLISECONDS = 15_000
 /** How long a deleted or replaced repository may go unnoticed. */
 const IDENTITY_MILLISECONDS = 500
 
-/** How often a look-up is begun again while packs come and go under it, and how long it waits before that. */
+/**
+ * How often a look-up is begun again, while packs come and go under it, and how long the handle that failed is kept
+ * before that: whatever many callers ask for, one repository is not opened more often.
+ */
 const MOST_ATTEMPTS = 6
 const PAUSE_MILLISECONDS = 25
 
 /** Commits of bare repositories, confirmed through libgit2. */
 export class CommitFinder implements Commits {
-  readonly #inFlight = new Map<string, Promise<boolean>>()
-  readonly #handles = new LRUCache<string, Handle>({
-    max: MOST_HANDLES,
-    ttl: HANDLE_MILLISECONDS,
-    ttlAutopurge: true,
-    fetchMethod: async (directory) => await Handle.open(directory),
-    dispose: (handle) => {
-      handle.repository.close()
-    },
-  })
+  readonly #lookUps = new Map<string, Promise<boolean>>()
+  readonly #handles: LRUCache<string, Handle>
+  #closed = false
 
-  has(directory: string, id: ObjectId): Promise<boolean> {
-    // A miss reads the pack folder: a flood of equal look-ups becomes one.
+  constructor({ handles = MOST_HANDLES, handleMilliseconds = HANDLE_MILLISECONDS }: { handles?: number; handleMilliseconds?: number } = {}) {
+    this.#handles = new LRUCache({
+      max: handles,
+      ttl: handleMilliseconds,
+      ttlAutopurge: true,
+      dispose: (handle) => {
+        handle.retire()
+      },
+    })
+  }
+
+  async has(directory: string, id: ObjectId): Promise<boolean> {
+    // A miss reads the pack folder: of a flood of equal look-ups, one at a time is made.
     const key = `${id.hex} ${directory}`
-    let answer = this.#inFlight.get(key)
-    if (!answer) {
-      answer = this.#find(directory, id).finally(() => this.#inFlight.delete(key))
-      this.#inFlight.set(key, answer)
+    // What one that began before this call did not find may have been pushed in between: only its yes counts here.
+    if (await this.#lookUps.get(key)?.catch(() => false)) return true
+    let lookUp = this.#lookUps.get(key)
+    if (!lookUp) {
+      lookUp = this.#find(directory, id).finally(() => this.#lookUps.delete(key))
+      this.#lookUps.set(key, lookUp)
     }
-    return answer
+    return await lookUp
   }
 
   close(): void {
+    this.#closed = true
     this.#handles.clear()
   }
 
   async #find(directory: string, id: ObjectId): Promise<boolean> {
     for (let attempt = 1; ; attempt++) {
+      const handle = await this.#handle(directory)
+      let reason: unknown
       try {
-        const handle = await this.#handle(directory)
-        if (await handle.repository.hasCommit(id)) return true
-        if (await handle.isMissing(id)) return false
+        const answer = await handle.has(id)
+        if (answer !== undefined) return answer
+        reason = new Error('its packs keep changing')
       } catch (error) {
-        if (attempt === MOST_ATTEMPTS) throw new RepositoryUnreadable(directory, error)
+        reason = error
       }
-      if (attempt === MOST_ATTEMPTS) throw new RepositoryUnreadable(directory, new Error('its packs keep changing'))
-      this.#handles.delete(directory)
-      // The first attempt may have met a handle from before a repack: the second one needs no pause.
-      if (attempt > 1) await setTimeout(PAUSE_MILLISECONDS)
+      // No pause for a handle that may be from before a repack or a push.
+      const pause = handle.openedAt + PAUSE_MILLISECONDS - performance.now()
+      if (pause > 0) await setTimeout(pause)
+      this.#drop(directory, handle)
+      if (attempt === MOST_ATTEMPTS) throw new RepositoryUnreadable(directory, reason)
     }
   }
 
   async #handle(directory: string): Promise<Handle> {
-    const cached = this.#handles.peek(directory)
-    if (cached && !(await cached.isCurrent())) this.#handles.delete(directory)
-    const handle = await this.#handles.fetch(directory)
-    if (!handle) throw new Error('the handle was closed while it was opened')
+    const known = this.#handles.get(directory)
+    if (known && (await known.isCurrent())) return known
+    if (known) this.#drop(directory, known)
+    const other = this.#handles.get(directory)
+    if (other) return other
+    const handle = new Handle(directory)
+    if (this.#closed) handle.retire()
+    else this.#handles.set(directory, handle)
     return handle
+  }
+
+  /** Only this very handle: another look-up may have put a newer one in its place. */
+  #drop(directory: string, handle: Handle): void {
+    if (this.#handles.peek(directory) === handle) this.#handles.delete(directory)
   }
 }
 
-/** An open repository together with what it was when it was opened. */
-class Handle {
+interface Opened {
   readonly repository: OpenRepository
+  readonly database: ObjectDatabase
+  /** What the database's `stamp()` was before libgit2 saw it. */
+  readonly stamp: string | undefined
+  readonly identity: string
+}
+
+/** A repository held open, from the beginning of its opening. */
+class Handle {
+  readonly openedAt = performance.now()
   readonly #directory: string
-  readonly #database: ObjectDatabase
-  readonly #identity: string
-  readonly #stamp: string | undefined
-  #checkedAt = performance.now()
+  readonly #opened: Promise<Opened>
+  #checkedAt = this.openedAt
 
-  private constructor(directory: string, repository: OpenRepository, database: ObjectDatabase, identity: string, stamp: string | undefined) {
+  constructor(directory: string) {
     this.#directory = directory
-    this.repository = repository
-    this.#database = database
-    this.#identity = identity
-    this.#stamp = stamp
-  }
-
-  static async open(directory: string): Promise<Handle> {
-    const [identity, database] = await Promise.all([identityOf(directory), ObjectDatabase.open(directory)])
-    const stamp = await database.stamp()
-    return new Handle(directory, await OpenRepository.open(directory), database, identity, stamp)
+    this.#opened = open(directory)
+    // Each user meets the error; there may be none at the moment.
+    this.#opened.catch(() => undefined)
   }
 
   /** Whether the folder is still the one that was opened. */
   async isCurrent(): Promise<boolean> {
     if (performance.now() - this.#checkedAt < IDENTITY_MILLISECONDS) return true
     this.#checkedAt = performance.now()
-    return (await identityOf(this.#directory).catch(() => undefined)) === this.#identity
+    const [now, opened] = await Promise.allSettled([identityOf(this.#directory), this.#opened])
+    return now.status === 'fulfilled' && opened.status === 'fulfilled' && now.value === opened.value.identity
   }
 
   /**
-   * Whether an object that this handle does not find does not exist: no pack may have come or gone since before it
-   * was opened, and all of them must be readable. Otherwise only another look tells.
+   * Whether the repository has this commit.
+   * @returns `undefined` when only another handle can tell
+   * @throws any error that keeps it from being told
    */
-  async isMissing(id: ObjectId): Promise<boolean> {
-    if (this.#stamp === undefined) return false
-    await this.#database.proveReadable(id, this.#stamp)
-    return (await this.#database.stamp()) === this.#stamp
+  async has(id: ObjectId): Promise<boolean | undefined> {
+    const { repository, database, stamp } = await this.#opened
+    const found = await repository.find(id)
+    if (found !== 'nothing') return found === 'commit'
+    // It is not there if no pack has come or gone since before the opening, and all of them are readable.
+    if (stamp === undefined) return undefined
+    await database.proveReadable(id)
+    return (await database.stamp()) === stamp ? false : undefined
   }
+
+  /** Lets go of the files once the last look-up under way has ended. */
+  retire(): void {
+    this.#opened.then(
+      ({ repository }) => {
+        repository.close()
+      },
+      () => undefined,
+    )
+  }
+}
+
+async function open(directory: string): Promise<Opened> {
+  const [identity, database] = await Promise.all([identityOf(directory), ObjectDatabase.open(directory)])
+  const stamp = await database.stamp()
+  return { repository: await OpenRepository.open(directory), database, stamp, identity }
 }
 
 async function identityOf(directory: string): Promise<string> {

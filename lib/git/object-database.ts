@@ -1,9 +1,9 @@
-import { open, readFile, readdir, stat } from 'node:fs/promises'
+import { open, opendir, readFile, readdir, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { ObjectFormat, ObjectId } from '../object-id.js'
 
-/** How deep git follows alternates of alternates. */
-const ALTERNATES_DEPTH = 5
+/** How deep git and libgit2 follow alternates of alternates. */
+const ALTERNATES_DEPTH = 6
 
 /**
  * A file system stamps changes by a clock that stands still for some milliseconds: what changed this recently may
@@ -14,73 +14,110 @@ const STAMP_MILLISECONDS = 20
 /** The object folders of a repository: its own and those it borrows from (gitrepository-layout, objects/info/alternates). */
 export class ObjectDatabase {
   readonly #folders: readonly string[]
-  #proved: string | undefined
+  #packsProved: Promise<void> | undefined
 
   private constructor(folders: readonly string[]) {
     this.#folders = folders
   }
 
   static async open(repository: string): Promise<ObjectDatabase> {
-    return new ObjectDatabase(await withAlternates(join(repository, 'objects'), ALTERNATES_DEPTH))
+    const folders = new Set<string>()
+    await addWithAlternates(folders, join(repository, 'objects'), ALTERNATES_DEPTH)
+    return new ObjectDatabase([...folders])
   }
 
   /**
-   * Tells whether packs came or went: equal stamps mean that they did not.
+   * Tells whether packs or alternates came or went: equal stamps mean that they did not.
    * @returns `undefined` while they are changing, or did so just now
    */
   async stamp(): Promise<string | undefined> {
     const now = Date.now()
-    const folders = this.#folders.flatMap((folder) => [join(folder, 'pack'), join(folder, 'info')])
-    const stamps = await Promise.all(folders.map(async (folder) => await stat(folder, { bigint: true }).catch(absent)))
-    const changing = stamps.some((found) => found && Math.abs(now - Number(found.mtimeMs)) < STAMP_MILLISECONDS)
-    return changing ? undefined : stamps.map((found) => (found ? `${found.ino}.${found.mtimeNs}` : '-')).join()
+    const paths = this.#folders.flatMap((folder) => [packsOf(folder), alternatesOf(folder)])
+    // What cannot be looked at stays so until it changes; the proof meets the error.
+    const stamps = await Promise.all(paths.map(async (path) => await stat(path, { bigint: true }).catch(() => undefined)))
+    const changing = stamps.some((found) => found && Math.abs(now - Number(found.ctimeMs)) < STAMP_MILLISECONDS)
+    return changing ? undefined : stamps.map((found) => (found ? `${found.ino}.${found.ctimeNs}` : '-')).join()
   }
 
   /**
    * Proves that an object which libgit2 did not find is really not there: libgit2 passes over packs and files that
-   * it cannot read, as if they did not exist.
-   * @param stamp what `stamp()` gave; packs are read once for each
+   * it cannot read, as if they did not exist. Packs are read once, so the proof holds while `stamp()` stays the same.
    * @throws any error that keeps the proof from being made
    */
-  async proveReadable(missing: ObjectId, stamp: string): Promise<void> {
+  async proveReadable(missing: ObjectId): Promise<void> {
     for (const folder of this.#folders) {
       const loose = join(folder, missing.hex.slice(0, 2), missing.hex.slice(2))
       if (await stat(loose).catch(absent)) throw new Error(`${loose} is there, but cannot be read as an object`)
+      // Each time: this fails where libgit2 has just failed for want of a file descriptor.
+      await (await opendir(packsOf(folder))).close()
     }
-    if (this.#proved === stamp) return
+    await (this.#packsProved ??= this.#provePacks())
+  }
+
+  async #provePacks(): Promise<void> {
     for (const folder of this.#folders) {
-      for (const file of await readdir(join(folder, 'pack'))) {
-        if (file.endsWith('.idx')) await provePack(join(folder, 'pack', file.slice(0, -'.idx'.length)))
+      for (const file of await readdir(packsOf(folder))) {
+        if (file.endsWith('.idx')) await provePack(join(packsOf(folder), file.slice(0, -'.idx'.length)))
       }
     }
-    this.#proved = stamp
   }
 }
 
-async function withAlternates(folder: string, depth: number): Promise<string[]> {
-  const text = depth > 0 ? await readFile(join(folder, 'info', 'alternates'), 'utf8').catch(absent) : undefined
-  const borrowed = (text ?? '').split('\n').filter((line) => line !== '' && !line.startsWith('#'))
-  const further = await Promise.all(borrowed.map(async (path) => await withAlternates(resolve(folder, path), depth - 1)))
-  return [folder, ...further.flat()]
+/** Each folder once, however often and in whatever circles it is borrowed from. */
+async function addWithAlternates(folders: Set<string>, folder: string, depth: number): Promise<void> {
+  folders.add(folder)
+  if (depth === 0) return
+  const text = (await readFile(alternatesOf(folder), 'utf8').catch(absent)) ?? ''
+  for (const path of text.split('\n')) {
+    if (path === '' || path.startsWith('#')) continue
+    // libgit2 would look for it below the working directory of the process.
+    if (!/^[/.]/.test(path)) throw new Error(`${alternatesOf(folder)} has a path that begins with neither / nor a dot`)
+    const borrowed = resolve(folder, path)
+    if (!folders.has(borrowed)) await addWithAlternates(folders, borrowed, depth - 1)
+  }
 }
 
-/** The trailer of a pack is a checksum that its index repeats (gitformat-pack): a cut file fails here. */
+function packsOf(folder: string): string {
+  return join(folder, 'pack')
+}
+
+function alternatesOf(folder: string): string {
+  return join(folder, 'info', 'alternates')
+}
+
+/**
+ * Proves what libgit2 asks of a pack and its index before it looks into them, and that they belong together: the
+ * trailer of a pack is a checksum that its index repeats, so that a cut file fails here (gitformat-pack).
+ */
 async function provePack(base: string): Promise<void> {
   const [index, pack] = [await readEnds(`${base}.idx`), await readEnds(`${base}.pack`)]
-  const isIndex = index.head.readUInt32BE(0) === 0xff744f63 && index.head.readUInt32BE(4) === 2
-  const isPack = pack.head.toString('latin1', 0, 4) === 'PACK'
-  const same = (['sha1', 'sha256'] satisfies ObjectFormat[]).some((format) => {
+  const isPack = pack.head.toString('latin1', 0, 4) === 'PACK' && pack.head.readUInt32BE(4) === 2
+  const sameCount = pack.head.readUInt32BE(8) === objectsIn(index.head)
+  const sameChecksum = (['sha1', 'sha256'] satisfies ObjectFormat[]).some((format) => {
     const size = format === 'sha1' ? 20 : 32
     return index.tail.subarray(-2 * size, -size).equals(pack.tail.subarray(-size))
   })
-  if (!isIndex || !isPack || !same) throw new Error(`${base}.pack and its index do not fit together`)
+  if (!isPack || !sameCount || !sameChecksum) throw new Error(`${base}.pack and its index do not fit together`)
+}
+
+/** The last of an index's 256 running totals, which follow the header of version 2 or begin the file of version 1. */
+function objectsIn(head: Buffer): number | undefined {
+  const start = head.readUInt32BE(0) === 0xff744f63 ? 8 : 0
+  if (start > 0 && head.readUInt32BE(4) !== 2) return undefined
+  let total = 0
+  for (let at = start; at < start + 256 * 4; at += 4) {
+    const next = head.readUInt32BE(at)
+    if (next < total) return undefined
+    total = next
+  }
+  return total
 }
 
 async function readEnds(path: string): Promise<{ head: Buffer; tail: Buffer }> {
   const file = await open(path)
   try {
     const { size } = await file.stat()
-    const [head, tail] = [Buffer.alloc(8), Buffer.alloc(64)]
+    const [head, tail] = [Buffer.alloc(8 + 256 * 4), Buffer.alloc(64)]
     await file.read(head, 0, head.length, 0)
     await file.read(tail, 0, tail.length, Math.max(0, size - tail.length))
     return { head, tail }
@@ -90,5 +127,5 @@ async function readEnds(path: string): Promise<{ head: Buffer; tail: Buffer }> {
 }
 
 function absent(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error
+  if (error.code !== 'ENOENT') throw error
 }

@@ -27,8 +27,9 @@ export class RepositoryFolder implements Repositories {
   async *list(): AsyncGenerator<{ name: RepositoryName; public: boolean }> {
     for (const owner of (await readdir(this.#folder)).filter(isOwnerName).sort()) {
       const entries = await readdir(join(this.#folder, owner)).catch(whenAbsent([]))
-      for (const entry of entries.filter((name) => name.endsWith('.git')).sort()) {
-        const name = repositoryName(owner, entry.slice(0, -'.git'.length))
+      // Sorted without the ending: names may hold what sorts before its dot.
+      for (const entry of entries.filter((name) => name.endsWith('.git')).map((name) => name.slice(0, -'.git'.length)).sort()) {
+        const name = repositoryName(owner, entry)
         const found = name && (await this.find(name))
         if (name && found) yield { name, public: found.public }
       }

@@ -76,13 +76,13 @@ export function createHandler({ service, authentication, trouble, logger }: Hand
   }
 
   return (request, response, next) => {
-    if (next && !isOurs(request.url ?? '')) next()
+    if (next && !isOurs(request)) next()
     // Polka would call a `next` before any route, so it gets none (its type asks for one).
     else Reflect.apply(app.handler, app, [request, response])
   }
 }
 
-function isOurs(url: string): boolean {
+function isOurs({ url = '' }: IncomingMessage): boolean {
   return /^\/api\/v1(?:[/?]|$)/.test(url)
 }
 

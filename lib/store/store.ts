@@ -19,13 +19,16 @@ export interface Store {
   /** `undefined` when writes are accepted, else the reason, in words for an admin. */
   trouble(): string | undefined
 
-  /** Finishes the changes that were begun, then lets go of everything. Later calls reject with `StoreUnavailable`. */
+  /**
+   * Finishes the changes that were begun, then lets go of everything. Later calls reject with `StoreUnavailable`;
+   * closing again is harmless.
+   */
   close(): Promise<void>
 }
 
 /** The store cannot be used at the moment; trying again later may help. */
 export class StoreUnavailable extends Error {
-  override readonly name = 'StoreUnavailable'
+  override readonly name: string = 'StoreUnavailable'
 }
 
 /** A stored value is not what was written. */
@@ -112,6 +115,9 @@ export interface GrantStore {
   set(grant: Grant): Promise<void>
   /** @returns whether there was such a grant */
   remove(key: GrantKey): Promise<boolean>
-  /** Every grant, or those of an owner (with its repositories) or of one repository, ordered by what they are on and by user. */
+  /**
+   * Every grant, or those of an owner (with its repositories) or of one repository; ordered by owner, by repository
+   * (those on all of the owner's first) and by user.
+   */
   list(owner?: string, repository?: RepositoryName): Promise<Grant[]>
 }

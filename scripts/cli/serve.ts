@@ -2,7 +2,6 @@ import { mkdir } from 'node:fs/promises'
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
-import { startStandAlone } from '../../lib/stand-alone.js'
 import { settings as list } from '../../config/settings.js'
 import { isDefaultFolder, settingsOf } from './settings.js'
 
@@ -15,6 +14,8 @@ export function serveCommand(program: Command): void {
       const settings = settingsOf(command)
       // From now on: a signal during the start ends the service as orderly as one after it.
       const stopped = signal()
+      // Only here: to load libgit2 would double the time that every other command takes.
+      const { startStandAlone } = await import('../../lib/stand-alone.js')
       if (isDefaultFolder(settings)) await mkdir(settings.repositories, { recursive: true })
       const service = await startStandAlone(settings)
       const script = fileURLToPath(new URL('../../../scripts/commit-status', import.meta.url))

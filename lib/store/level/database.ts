@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { Level } from 'level'
+import { reasonOf } from '../../reason.js'
 import { StoreUnavailable } from '../store.js'
 
 /** One change of the database. */
@@ -23,17 +24,18 @@ export class Database {
    * @throws StoreUnavailable when it cannot be opened, `StoreLocked` when another process has it open
    */
   static async open(folder: string): Promise<Database> {
-    const level = new Level(folder)
     try {
-      // What is private in it stays private on a machine with other users.
+      // What is private in it stays private on a machine with other users. Before `level` comes to be: it begins to
+      // open by itself, and would make a folder that others may enter.
       await mkdir(folder, { recursive: true, mode: 0o700 })
+      const level = new Level(folder)
       await level.open()
+      return new Database(level)
     } catch (error) {
       const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
       if (cause instanceof Error && 'code' in cause && cause.code === 'LEVEL_LOCKED') throw new StoreLocked(folder, cause)
-      throw new StoreUnavailable(`the store ${folder} cannot be opened: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+      throw new StoreUnavailable(`the store ${folder} cannot be opened: ${reasonOf(cause)}`, { cause })
     }
-    return new Database(level)
   }
 
   /** The values of keys, in their order; `undefined` where there is none. */
@@ -59,9 +61,9 @@ export class Database {
     }
   }
 
-  /** Makes changes, all or none. On disk once it has resolved, unless `durable` is false. */
-  async write(operations: Operation[], { durable = true } = {}): Promise<void> {
-    await this.#level.batch(operations, { sync: durable })
+  /** Makes changes, all or none. On disk once it has resolved. */
+  async write(operations: Operation[]): Promise<void> {
+    await this.#level.batch(operations, { sync: true })
   }
 
   async close(): Promise<void> {
@@ -71,6 +73,8 @@ export class Database {
 
 /** Another process has the store open. */
 export class StoreLocked extends StoreUnavailable {
+  override readonly name = 'StoreLocked'
+
   constructor(folder: string, cause: Error) {
     super(`the store ${folder} is in use by another process`, { cause })
   }

@@ -49,8 +49,13 @@ export class LevelGrants implements GrantStore {
   async list(owner?: string, repository?: RepositoryName): Promise<Grant[]> {
     const prefix = repository ? `${repository.full}/` : owner === undefined ? '' : `${owner}/`
     const found = await this.#database.all(GRANTS + prefix)
-    return found.map(([key, value]) => fromStored(key, value))
+    return found.sort(([one], [other]) => (sortable(one) < sortable(other) ? -1 : 1)).map(([key, value]) => fromStored(key, value))
   }
+}
+
+/** In the order of the keys `a-b` stands before `a`, and `a/b-c` before `a/b`: names may hold what sorts before a slash. */
+function sortable(key: string): string {
+  return key.replaceAll('/', ' ')
 }
 
 function keyOf({ owner, repository, user }: GrantKey): string {
