@@ -123,7 +123,7 @@ function fromText({ rule }: Setting, text: string): SettingValue {
 }
 
 function schemaOf(list: readonly Setting[], path = ''): object {
-  const names = [...new Set(list.map(({ key }) => key.slice(path.length).split('.')[0] ?? ''))]
+  const names = [...new Set(list.map(({ key }) => key.slice(path.length).replace(/\..*/, '')))]
   const properties = names.map((name): [string, object] => {
     const leaf = list.find(({ key }) => key === path + name)
     return [name, leaf ? leaf.rule : schemaOf(list.filter(({ key }) => key.startsWith(`${path}${name}.`)), `${path}${name}.`)]

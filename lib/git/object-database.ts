@@ -47,7 +47,7 @@ export class ObjectDatabase {
   async proveReadable(missing: ObjectId): Promise<void> {
     for (const folder of this.#folders) {
       const loose = join(folder, missing.hex.slice(0, 2), missing.hex.slice(2))
-      if (await stat(loose).catch(absent)) throw new Error(`${loose} is there, but cannot be read as an object`)
+      if (await stat(loose).catch(undefinedFor('ENOENT'))) throw new Error(`${loose} is there, but cannot be read as an object`)
       // Each time: this fails where libgit2 has just failed for want of a file descriptor.
       await (await opendir(packsOf(folder))).close()
     }
@@ -67,7 +67,7 @@ export class ObjectDatabase {
 async function addWithAlternates(folders: Set<string>, folder: string, depth: number): Promise<void> {
   folders.add(folder)
   if (depth === 0) return
-  const text = (await readFile(alternatesOf(folder), 'utf8').catch(absent)) ?? ''
+  const text = (await readFile(alternatesOf(folder), 'utf8').catch(undefinedFor('ENOENT', 'ENOTDIR'))) ?? ''
   for (const path of text.split('\n')) {
     if (path === '' || path.startsWith('#')) continue
     // libgit2 would look for it below the working directory of the process.
@@ -126,6 +126,9 @@ async function readEnds(path: string): Promise<{ head: Buffer; tail: Buffer }> {
   }
 }
 
-function absent(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'ENOENT') throw error
+function undefinedFor(...codes: string[]): (error: NodeJS.ErrnoException) => undefined {
+  return (error) => {
+    if (error.code === undefined || !codes.includes(error.code)) throw error
+    return undefined
+  }
 }

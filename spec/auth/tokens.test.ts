@@ -1,6 +1,10 @@
 import { mock } from 'node:test'
 import fc from 'fast-check'
 import t from 'tap'
+import { Tokens } from '../../lib/auth/tokens.js'
+import { systemClock } from '../../lib/clock.js'
+import { silentLogger } from '../../lib/logger.js'
+import { CountingTokens } from '../fixtures/counting-tokens.js'
 import { hostCommit } from '../fixtures/hosted-commit.js'
 import { NOON, testTokens } from '../fixtures/tokens.js'
 
@@ -57,6 +61,20 @@ t.test('A token works once it has been made, and not any more once it has been r
     t.equal(await store.tokens.remove(id), false)
   }
   t.strictSame(await tokens.authenticate(other), ALICE, 'another one of the same user does')
+})
+
+t.test('A token is not made when its id is that of another one', async (t) => {
+  const { store, create } = await testTokens(t)
+  const { id } = await create()
+  class Taken extends CountingTokens {
+    override async get(): ReturnType<CountingTokens['get']> {
+      return await super.get(id)
+    }
+  }
+  const tokens = new Tokens({ store: new Taken(store.tokens), prefix: 'cst', clock: systemClock, logger: silentLogger })
+  await t.rejects(tokens.create({ user: 'mallory', name: '', scopes: ['repo'], expiresAt: null }), { message: /digest that no other has/ })
+  await tokens.close()
+  t.strictSame((await store.tokens.list()).map(({ user }) => user), ['alice'])
 })
 
 t.test('The last use is known to the hour, not closer', async (t) => {

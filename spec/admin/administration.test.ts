@@ -1,0 +1,148 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import type { Administration } from '../../lib/admin/administration.js'
+import { makeCommit, makeRepository } from '../fixtures/git.js'
+import { startService } from '../fixtures/service.js'
+import { openStore } from '../../lib/store/open-store.js'
+
+const SHA = 'c0ffee'.padEnd(40, '0')
+
+t.test('A token is shown once, when it is created; lists have neither it nor its digest', async (t) => {
+  const { admin } = await startService(t)
+  const { token, ...record } = await admin.createToken({ user: 'alice', name: 'CI \u{1f600}', scopes: ['repo'], expiresAt: '2031-01-31T12:00:00+01:00' })
+  t.match(token, /^cst_[0-9a-f]{48}$/)
+  t.match(record, { id: /^[0-9a-f]{12}$/, created_at: /Z$/ })
+  t.strictSame(record, { ...record, user: 'alice', name: 'CI \u{1f600}', scopes: ['repo'], expires_at: '2031-01-31T11:00:00.000Z', last_used_at: null })
+  t.strictSame(await admin.listTokens(null), [record])
+  t.strictSame(Object.keys(record).sort(), ['created_at', 'expires_at', 'id', 'last_used_at', 'name', 'scopes', 'user'])
+})
+
+t.test('Tokens are listed for everybody or for one user', async (t) => {
+  const { admin } = await startService(t)
+  for (const user of ['bob', 'alice']) await admin.createToken({ user, name: '', scopes: [], expiresAt: null })
+  t.strictSame((await admin.listTokens(null)).map(({ user }) => user), ['alice', 'bob'])
+  t.match(await admin.listTokens('bob'), [{ user: 'bob', scopes: [], expires_at: null }])
+  t.strictSame(await admin.listTokens('carol'), [])
+})
+
+t.test('A revoked token is refused by the next request', async (t) => {
+  const service = await startService(t)
+  const sha = await makeCommit(await makeRepository(service.repositories, 'alice/hello'))
+  const { id, token } = await service.admin.createToken({ user: 'alice', name: '', scopes: ['repo'], expiresAt: null })
+  t.equal((await service.list('alice/hello', sha, token)).status, 200)
+  await service.admin.revokeToken(id)
+  t.equal((await service.list('alice/hello', sha, token)).status, 401)
+  t.strictSame(await service.admin.listTokens(null), [])
+})
+
+t.test('The last use of a token is kept when the service stops', async (t) => {
+  const service = await startService(t)
+  const sha = await makeCommit(await makeRepository(service.repositories, 'alice/hello'))
+  await service.list('alice/hello', sha, await service.tokenOf('alice'))
+  await service.close()
+  const store = await openStore(`level:${service.store}`)
+  t.teardown(async () => await store.close())
+  t.match((await store.tokens.list()).map((token) => token.last_used_at), [/T\d\d:00:00\.000Z$/], 'to the hour')
+})
+
+t.test('A right that is given or taken back decides the next request', async (t) => {
+  const service = await startService(t)
+  const sha = await makeCommit(await makeRepository(service.repositories, 'alice/hello'))
+  const token = await service.tokenOf('bob')
+  const report = async () => (await service.report('alice/hello', sha, token, { state: 'success' })).status
+  t.equal(await report(), 404)
+  await service.admin.grantAccess('alice', 'bob', 'read')
+  t.equal(await report(), 403)
+  await service.admin.grantAccess('alice/hello', 'bob', 'write')
+  t.equal(await report(), 201)
+  await service.admin.revokeAccess('alice/hello', 'bob')
+  t.equal(await report(), 403)
+  await service.admin.revokeAccess('alice', 'bob')
+  t.equal(await report(), 404)
+})
+
+t.test('Rights are listed: all, those of an owner, those of a repository', async (t) => {
+  const { admin } = await startService(t)
+  const grants = [
+    { on: 'alice', user: 'bob', access: 'read' },
+    { on: 'alice/hello', user: 'bob', access: 'write' },
+    { on: 'carol/hello', user: 'bob', access: 'read' },
+  ]
+  for (const { on, user, access } of grants) await admin.grantAccess(on, user, access)
+  t.strictSame(await admin.listAccess(null), grants)
+  t.strictSame(await admin.listAccess('alice'), grants.slice(0, 2))
+  t.strictSame(await admin.listAccess('alice/hello'), grants.slice(1, 2))
+  t.strictSame(await admin.listAccess('dave'), [])
+})
+
+t.test('Repositories are listed by owner and name, and nothing else that stands in the folder', async (t) => {
+  const { admin, repositories } = await startService(t)
+  t.strictSame(await admin.listRepositories(), [])
+  for (const name of ['bob/x', 'alice/b-c', 'alice/b', 'alice/b.c']) await makeRepository(repositories, name, { public: name === 'alice/b' })
+  for (const folder of ['.hidden/x.git', 'alice/.x.git', 'alice/x.lock.git', 'alice/plain', '-x/x.git', 'alice/x y.git']) mkdirSync(join(repositories, folder), { recursive: true })
+  for (const file of ['file', 'alice/file.git']) writeFileSync(join(repositories, file), '')
+  t.strictSame(await admin.listRepositories(), [
+    { repository: 'alice/b', visibility: 'public' },
+    { repository: 'alice/b-c', visibility: 'private' },
+    { repository: 'alice/b.c', visibility: 'private' },
+    { repository: 'bob/x', visibility: 'private' },
+  ])
+})
+
+t.test('Making a repository public or private sets git’s own mark, and decides the next request', async (t) => {
+  const service = await startService(t)
+  const directory = await makeRepository(service.repositories, 'alice/hello')
+  const sha = await makeCommit(directory)
+  for (const visibility of ['public', 'public', 'private', 'private', 'public'] as const) {
+    await service.admin.setVisibility('alice/hello', visibility)
+    t.equal(existsSync(join(directory, 'git-daemon-export-ok')), visibility === 'public')
+    t.equal((await service.list('alice/hello', sha)).status, visibility === 'public' ? 200 : 401)
+  }
+})
+
+t.test('Statuses are listed for a repository or a commit of it, also when git no longer has them', async (t) => {
+  const service = await startService(t)
+  const directory = await makeRepository(service.repositories, 'alice/hello')
+  const commits = [await makeCommit(directory, 'one'), await makeCommit(directory, 'two')].sort()
+  const token = await service.tokenOf('alice')
+  for (const sha of commits) for (const context of ['b', 'a']) await service.report('alice/hello', sha, token, { state: 'success', context })
+  const { admin } = service
+  const found = (await admin.listStatuses('alice/hello', null)).map(({ sha, context }) => [sha, context])
+  t.strictSame(found, commits.flatMap((sha) => [[sha, 'a'], [sha, 'b']]))
+  const [sha = ''] = commits
+  t.strictSame(await admin.listStatuses('alice/hello', sha.toUpperCase()), (await service.list('alice/hello', sha, token)).body['statuses'])
+  t.strictSame(await admin.listStatuses('alice/hello', SHA), [])
+  t.strictSame(await admin.listStatuses('alice/gone', null), [])
+})
+
+const token = { user: 'alice', name: '', scopes: ['repo'], expiresAt: null }
+const names = '1 to 100 of A-Z a-z 0-9 . _ -, not starting with . or -'
+
+const refusals: [asked: string, call: (admin: Administration) => Promise<unknown>, message: string][] = [
+  ['a token of nobody', (admin) => admin.createToken({ ...token, user: '' }), `"" is no user name: ${names}`],
+  ['a token of a strange user', (admin) => admin.createToken({ ...token, user: 'a\nb' }), `"a\\nb" is no user name: ${names}`],
+  ['an unknown scope', (admin) => admin.createToken({ ...token, scopes: ['repo', 'admin'] }), 'there is no scope admin'],
+  ['a time that is none', (admin) => admin.createToken({ ...token, expiresAt: 'soon' }), 'soon is no time'],
+  ['revoking an unknown token', (admin) => admin.revokeToken('none'), 'there is no token none'],
+  ['a right that is none', (admin) => admin.grantAccess('alice', 'bob', 'none'), 'access must be read or write, not none'],
+  ['an unknown right', (admin) => admin.grantAccess('alice', 'bob', 'admin'), 'access must be read or write, not admin'],
+  ['a right on a strange owner', (admin) => admin.grantAccess('.', 'bob', 'read'), `"." is no owner name: ${names}`],
+  ['a right on a strange repository', (admin) => admin.grantAccess('alice/hello.git', 'bob', 'read'), '"alice/hello.git" is no repository name: <owner>/<repo>'],
+  ['a right of a strange user', (admin) => admin.grantAccess('alice', 'alice/bob', 'read'), `"alice/bob" is no user name: ${names}`],
+  ['taking back what was not given', (admin) => admin.revokeAccess('alice', 'bob'), 'bob has no grant on alice'],
+  ['rights on a strange repository', (admin) => admin.listAccess('a/b/c'), '"a/b/c" is no repository name: <owner>/<repo>'],
+  ['visibility of a missing repository', (admin) => admin.setVisibility('alice/none', 'public'), 'there is no repository alice/none'],
+  ['visibility of a strange repository', (admin) => admin.setVisibility('../x', 'public'), '"../x" is no repository name: <owner>/<repo>'],
+  ['statuses of an owner', (admin) => admin.listStatuses('alice', null), '"alice" is no repository name: <owner>/<repo>'],
+  ['statuses of a short commit id', (admin) => admin.listStatuses('alice/hello', 'c0ffee'), 'c0ffee is not a full 40 or 64 character hex commit id'],
+]
+
+t.test('What cannot be done is refused with the reason, and nothing is done', async (t) => {
+  const { admin, log, repositories } = await startService(t)
+  await makeRepository(repositories, 'alice/hello')
+  for (const [asked, call, message] of refusals) await t.rejects(call(admin), { name: 'AdministrationError', message }, asked)
+  t.strictSame([await admin.listTokens(null), await admin.listAccess(null)], [[], []])
+  t.match(await admin.listRepositories(), [{ visibility: 'private' }])
+  t.strictSame(log, [], 'nor is it a fault of the service')
+})

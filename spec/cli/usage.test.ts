@@ -1,0 +1,55 @@
+import t from 'tap'
+import { settings } from '../../config/settings.js'
+import { CommandPlace } from '../fixtures/command.js'
+
+const commands = [
+  ...['serve', 'token', 'token create', 'token list', 'token revoke', 'access', 'access grant', 'access revoke', 'access list'],
+  ...['repo', 'repo list', 'repo public', 'repo private', 'status', 'status list'],
+]
+const groups = ['token', 'access', 'repo', 'status']
+
+t.test('Every command has --help on standard output, which ends well', async (t) => {
+  const place = new CommandPlace(t.testdir())
+  const all = ['', ...commands]
+  const outcomes = await Promise.all(all.map((command) => place.run([...command.split(' ').filter(Boolean), '--help'])))
+  for (const [index, { status, stdout, stderr }] of outcomes.entries()) {
+    const command = all[index] ?? ''
+    t.strictSame({ status, stderr }, { status: 0, stderr: '' })
+    t.match(stdout, new RegExp(`^Usage: commit-status ${command}`), command)
+    t.match(stdout, /--config <file>/, 'it says how to choose the settings')
+    t.equal(/^\s+help\b/m.test(stdout), false, 'there is one way to get help')
+    if (groups.includes(command)) t.strictSame(commandsIn(stdout).map((name) => `${command} ${name}`), commands.filter((name) => name.startsWith(`${command} `)))
+    if (command === '') t.strictSame(commandsIn(stdout), ['serve', ...groups])
+    if (command === 'serve') for (const { key, environment, meaning } of settings) t.ok(stdout.includes(`${environment} (${key})\n      ${meaning}\n      default: `), key)
+  }
+})
+
+t.test('Wrong use says what is wrong, shows the usage of that command, exits 2 and does nothing', async (t) => {
+  const place = new CommandPlace(t.testdir())
+  const cases: [args: string[], complaint: string | undefined, usage: string][] = [
+    [[], undefined, '[options] [command]'],
+    [['nope'], "error: unknown command 'nope'", '[options] [command]'],
+    [['token'], undefined, 'token [options] [command]'],
+    [['token', 'nope'], "error: unknown command 'nope'", 'token [options] [command]'],
+    [['token', 'create'], "error: missing required argument 'user'", 'token create [options] <user>'],
+    [['token', 'create', 'alice', '--expires', 'soon'], "error: option '--expires <when>' argument 'soon' is invalid. It must be like 30s, 12h, 90d or 2031-01-31, or never.", 'token create [options] <user>'],
+    [['token', 'create', 'alice', '--expires', '2020-01-31'], "error: option '--expires <when>' argument '2020-01-31' is invalid. It must not be in the past.", 'token create [options] <user>'],
+    [['token', 'create', 'alice', '--scopes', 'admin'], "error: option '--scopes <scope>' argument 'admin' is invalid. Allowed choices are repo, none.", 'token create [options] <user>'],
+    [['token', 'list', 'alice', 'bob'], "error: too many arguments for 'list'. Expected 1 argument but got 2.", 'token list [options] [user]'],
+    [['token', 'list', '--nope'], "error: unknown option '--nope'", 'token list [options] [user]'],
+    [['access', 'grant', 'alice', 'bob', 'admin'], "error: command-argument value 'admin' is invalid for argument 'access'. Allowed choices are read, write.", 'access grant [options] <owner[/repo]> <user> <access>'],
+    [['repo', 'public'], "error: missing required argument 'owner/repo'", 'repo public [options] <owner/repo>'],
+    [['serve', 'now'], "error: too many arguments for 'serve'. Expected 0 arguments but got 1.", 'serve [options]'],
+  ]
+  const outcomes = await Promise.all(cases.map(([args]) => place.run(args)))
+  for (const [index, [args, complaint, usage]] of cases.entries()) {
+    const { status, stdout, stderr = '' } = outcomes[index] ?? {}
+    t.strictSame({ status, stdout }, { status: 2, stdout: '' }, args.join(' '))
+    t.ok(stderr.startsWith(`${complaint === undefined ? '' : `${complaint}\n\n`}Usage: commit-status ${usage}\n`), stderr)
+  }
+  t.strictSame((await place.run(['token', 'list'])).stdout, '')
+})
+
+function commandsIn(help: string): string[] {
+  return Array.from(help.slice(help.indexOf('\nCommands:')).matchAll(/^ {2}([a-z]+)/gm), ([, name = '']) => name)
+}

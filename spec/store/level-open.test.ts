@@ -1,0 +1,58 @@
+import { mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { StoreLocked } from '../../lib/store/level/database.js'
+import { LevelStore } from '../../lib/store/level/level-store.js'
+import { levelFolder, openStore } from '../../lib/store/open-store.js'
+import { StoreUnavailable } from '../../lib/store/store.js'
+import { startStoreProcess } from '../fixtures/store-process.js'
+
+t.test('A second process gets StoreLocked, until the first has closed the store', async (t) => {
+  const folder = join(t.testdir(), 'store')
+  const store = await LevelStore.open(folder)
+  const inChild = async () => (await startStoreProcess(t, 'open', folder).lines.next()).value as string
+  t.equal(await inChild(), `StoreLocked: the store ${folder} is in use by another process`)
+  await store.close()
+  t.equal(await inChild(), 'opened')
+})
+
+t.test('So does a second opening in the same process', async (t) => {
+  const folder = join(t.testdir(), 'store')
+  const store = await LevelStore.open(folder)
+  await t.rejects(LevelStore.open(folder), StoreLocked)
+  t.equal(store.trouble(), undefined, 'the first is not disturbed')
+  await store.close()
+  await (await LevelStore.open(folder)).close()
+})
+
+t.test('Folders of a new store are open to their owner only', async (t) => {
+  const outer = join(t.testdir(), 'new')
+  const folder = join(outer, 'folders', 'store')
+  await (await LevelStore.open(folder)).close()
+  t.strictSame([outer, join(outer, 'folders'), folder].map(modeOf), ['700', '700', '700'])
+})
+
+t.test('A folder that is there keeps its mode', async (t) => {
+  const folder = t.testdir()
+  mkdirSync(join(folder, 'store'), { mode: 0o750 })
+  await (await LevelStore.open(join(folder, 'store'))).close()
+  t.equal(modeOf(join(folder, 'store')), '750')
+})
+
+t.test('A store that cannot be opened says which one, and why', async (t) => {
+  const folder = t.testdir({ file: '', damaged: { CURRENT: 'nonsense\n' } })
+  await t.rejects(LevelStore.open(join(folder, 'file')), { name: 'StoreUnavailable', message: /^the store \/.*\/file cannot be opened: .*EEXIST/ })
+  await t.rejects(LevelStore.open(join(folder, 'file', 'store')), { name: 'StoreUnavailable', message: /^the store \/.*\/file\/store cannot be opened: .*ENOTDIR/ })
+  await t.rejects(LevelStore.open(join(folder, 'damaged')), { name: 'StoreUnavailable', message: /^the store \/.*\/damaged cannot be opened: / })
+  writeFileSync(join(folder, 'damaged', 'CURRENT'), '')
+  await t.rejects(LevelStore.open(join(folder, 'damaged')), StoreUnavailable)
+})
+
+t.test('The address of a store is its kind and its folder', async (t) => {
+  t.equal(levelFolder('level:/srv/a:b'), '/srv/a:b')
+  await t.rejects(openStore('postgres://localhost'), { name: 'TypeError', message: 'no store of this kind: postgres://localhost' })
+})
+
+function modeOf(path: string): string {
+  return (statSync(path).mode & 0o777).toString(8)
+}

@@ -1,0 +1,165 @@
+import fc from 'fast-check'
+import type { Test } from 'tap'
+import type { CommitStatus } from '../../lib/commit-status.js'
+import { commitId, repositoryNamed } from '../fixtures/names.js'
+import { reportOf } from '../fixtures/report.js'
+import { collect, openedStore, type StoreFactory } from './store.js'
+
+const NOON = Date.parse('2026-01-31T12:00:00.000Z')
+const repository = repositoryNamed('alice/hello')
+const commit = commitId('c0ffee')
+
+export function statusSuite(t: Test, factory: StoreFactory): void {
+  t.test('A report becomes the status of its context, every field as reported', async (t) => {
+    const { statuses } = await openedStore(t, factory)
+    const report = reportOf('ci/build', { state: 'error', description: 'a "quoted"\n\u{1f600} line', target_url: 'HTTP://ci.example/1?a=%20#b' })
+    const { status, previous } = await statuses.save(repository, commit, report, NOON + 789)
+    const { id, ...fields } = status
+    t.match(id, /^\S+$/)
+    t.strictSame(fields, { sha: commit.hex, ...report, created_at: '2026-01-31T12:00:00.789Z', updated_at: '2026-01-31T12:00:00.789Z' })
+    t.equal(previous, undefined)
+    t.strictSame(await statuses.list(repository, commit), [status])
+  })
+
+  t.test('A commit without statuses has an empty list, a repository without statuses an empty scan', async (t) => {
+    const { statuses } = await openedStore(t, factory)
+    t.strictSame(await statuses.list(repository, commit), [])
+    t.strictSame(await collect(statuses.scan(repository)), [])
+  })
+
+  t.test('A later report replaces the status whole; id and created_at stay', async (t) => {
+    const { statuses } = await openedStore(t, factory)
+    const first = await statuses.save(repository, commit, reportOf('ci', { state: 'pending', description: 'soon', target_url: 'https://ci.example/1' }), NOON)
+    const second = await statuses.save(repository, commit, reportOf('ci', { state: 'failure' }), NOON + 1000)
+    t.strictSame(second.status, { ...first.status, state: 'failure', description: null, target_url: null, updated_at: '2026-01-31T12:00:01.000Z' })
+    t.strictSame(second.previous, first.status)
+    t.strictSame(await statuses.list(repository, commit), [second.status], 'the earlier status is not kept')
+  })
+
+  t.test('A repeat of the same report is harmless', async (t) => {
+    const { statuses } = await openedStore(t, factory)
+    const once = await statuses.save(repository, commit, reportOf('ci'), NOON)
+    const twice = await statuses.save(repository, commit, reportOf('ci'), NOON)
+    t.strictSame(twice, { status: once.status, previous: once.status })
+  })
+
+  t.test('updated_at never goes back when the clock steps back', async (t) => {
+    const { statuses } = await openedStore(t, factory)
+    const times = []
+    for (const at of [NOON, NOON - 3_600_000, NOON + 1, NOON - 1]) {
+      const { status } = await statuses.save(repository, commit, reportOf('ci'), at)
+      times.push([status.created_at, status.updated_at])
+    }
+    const noon = '2026-01-31T12:00:00.000Z'
+    t.strictSame(times, [[noon, noon], [noon, noon], [noon, '2026-01-31T12:00:00.001Z'], [noon, '2026-01-31T12:00:00.001Z']])
+  })
+
+  t.test('Every status has an id of its own', async (t) => {
+    const { statuses } = await openedStore(t, factory)
+    const places = ['alice/hello', 'bob/hello'].flatMap((name) => ['1', '2'].flatMap((sha) => ['x', 'y'].map((context) => [name, sha, context] as const)))
+    const saved = await Promise.all(places.map(([name, sha, context]) => statuses.save(repositoryNamed(name), commitId(sha), reportOf(context), NOON)))
+    t.equal(new Set(saved.map(({ status }) => status.id)).size, places.length)
+  })
+
+  t.test('Lists and scans are ordered by the UTF-8 bytes of the contexts', async (t) => {
+    const { statuses } = await openedStore(t, factory)
+    // Saved in the order of neither bytes nor UTF-16 nor any language.
+    const contexts = [
+      ...['\u{1f600}', '\u{10ffff}', '\ufffd', '\uffff', '\ue000', '\u{10000}', 'é', 'e\u0301', 'z', 'Z', 'ä', 'ß', 'ss', '\u0001', '\u007f', '\u0080'],
+      ...['ci', 'ci/', 'ci/a', 'ci//a', 'ci a', 'ci!a', 'ci-a', 'ci.a', 'ci0', '/', '//', ' ', '  ', '!', '!tokens!x', '%', '_', '\\', "'", '"', '\n', '..', 'default'],
+      ...['x'.repeat(254), 'x'.repeat(255), `${'x'.repeat(254)}y`, '\u{1f600}'.repeat(255), `${'\u{1f600}'.repeat(254)}\u{1f601}`],
+    ]
+    for (const context of contexts) await statuses.save(repository, commit, reportOf(context, { description: context }), NOON)
+    const sorted = [...contexts].sort(byBytes)
+    t.strictSame((await statuses.list(repository, commit)).map((status) => status.context), sorted)
+    t.strictSame((await statuses.list(repository, commit)).map((status) => status.description), sorted)
+    t.strictSame((await collect(statuses.scan(repository))).map((status) => status.context), sorted)
+  })
+
+  t.test('Any contexts are kept apart, as they are and in the order of their bytes', async (t) => {
+    const { statuses } = await openedStore(t, factory)
+    let commits = 0
+    const context = fc.string({ unit: 'binary', minLength: 1, maxLength: 255 }).filter((text) => !text.includes('\0'))
+    const nearby = fc.string({ unit: fc.constantFrom('a', '/', '!', '-', '.', ' ', '\u0301', '\uffff', '\u{10000}'), minLength: 1, maxLength: 4 })
+    await fc.assert(
+      fc.asyncProperty(fc.uniqueArray(fc.oneof(context, nearby), { maxLength: 20 }), async (contexts) => {
+        const commit = commitId((++commits).toString(16).padStart(8, '0'))
+        await Promise.all(contexts.map((context) => statuses.save(repository, commit, reportOf(context), NOON)))
+        t.strictSame((await statuses.list(repository, commit)).map((status) => status.context), [...contexts].sort(byBytes))
+      }),
+      { numRuns: 50 },
+    )
+  })
+
+  t.test('A list holds every context, however many', async (t) => {
+    const { statuses } = await openedStore(t, factory)
+    const contexts = Array.from({ length: 2500 }, (_, index) => `check ${String(index).padStart(4, '0')}`)
+    await Promise.all(contexts.map((context) => statuses.save(repository, commit, reportOf(context), NOON)))
+    t.strictSame((await statuses.list(repository, commit)).map((status) => status.context), contexts)
+  })
+
+  t.test('Repositories and commits whose names begin alike are kept apart', async (t) => {
+    const { statuses } = await openedStore(t, factory)
+    const names = ['a/b', 'a/b-c', 'a/b.c', 'a/b_c', 'a/b0', 'a/bc', 'a/B', 'A/b', 'a-b/c', 'a.b/c', 'a_b/c', 'ab/c', 'a/_tokens_', 'tokens/a', 'grants/a']
+    // The SHA-256 id begins with the SHA-1 id.
+    const commits = [commitId('12ab'), commitId('12ab', 64), commitId('12ac'), commitId('ffff')]
+    const contexts = ['!', 'a/b', `a/b/${commitId('12ab').hex}/x`, 'x']
+    const mine = (name: string): string[] => commits.flatMap(({ hex }) => contexts.map((context) => `${name} ${hex} ${context}`))
+    for (const name of names) {
+      await Promise.all(commits.flatMap((commit) => contexts.map((context) => statuses.save(repositoryNamed(name), commit, reportOf(context, { description: name }), NOON))))
+    }
+    for (const name of names) {
+      const lists = await Promise.all(commits.map((commit) => statuses.list(repositoryNamed(name), commit)))
+      t.strictSame(lists.flat().map(inOneLine), mine(name), `lists of ${name}`)
+      t.strictSame((await collect(statuses.scan(repositoryNamed(name)))).map(inOneLine), mine(name), `scan of ${name}, ordered by commit and then by context`)
+    }
+  })
+
+  t.test('Parallel reports of one context are all acknowledged, in the order of the calls, with one id and created_at', async (t) => {
+    const { statuses } = await openedStore(t, factory)
+    const calls = Array.from({ length: 200 }, (_, index) => index)
+    const saved = await Promise.all(calls.map((index) => statuses.save(repository, commit, reportOf('ci', { description: `report ${index}` }), NOON + index)))
+    t.strictSame(new Set(saved.map(({ status }) => `${status.id} ${status.created_at}`)), new Set([`${saved[0]?.status.id} 2026-01-31T12:00:00.000Z`]))
+    for (const index of calls) {
+      t.equal(saved[index]?.status.description, `report ${index}`)
+      t.strictSame(saved[index]?.previous, saved[index - 1]?.status)
+    }
+    t.strictSame(await statuses.list(repository, commit), [saved.at(-1)?.status], 'the list shows the last one, whole')
+  })
+
+  t.test('A report that has been acknowledged is in the next list', async (t) => {
+    const { statuses } = await openedStore(t, factory)
+    const contexts = Array.from({ length: 100 }, (_, index) => `check ${index}`)
+    await Promise.all(
+      contexts.map(async (context) => {
+        const { status } = await statuses.save(repository, commit, reportOf(context), NOON)
+        const listed = await statuses.list(repository, commit)
+        t.strictSame(listed.find((other) => other.context === context), status)
+      }),
+    )
+  })
+
+  t.test('A scan shows what was there when it began, and may be left early', async (t) => {
+    const { statuses } = await openedStore(t, factory)
+    const saved = []
+    for (const context of ['b', 'd', 'f']) saved.push((await statuses.save(repository, commit, reportOf(context), NOON)).status)
+    const scan = statuses.scan(repository)[Symbol.asyncIterator]()
+    const seen = [(await scan.next()).value as CommitStatus]
+    for (const context of ['a', 'c', 'f', 'g']) await statuses.save(repository, commit, reportOf(context, { state: 'failure' }), NOON + 1)
+    for (let next = await scan.next(); next.done !== true; next = await scan.next()) seen.push(next.value)
+    t.strictSame(seen, saved)
+    for await (const status of statuses.scan(repository)) {
+      t.equal(status.context, 'a')
+      break
+    }
+  })
+}
+
+function byBytes(one: string, other: string): number {
+  return Buffer.compare(Buffer.from(one), Buffer.from(other))
+}
+
+/** The description says in which repository it was saved. */
+function inOneLine({ description, sha, context }: CommitStatus): string {
+  return `${description ?? ''} ${sha} ${context}`
+}
