@@ -135,11 +135,11 @@ function refuseUnparsed(error: NodeJS.ErrnoException, socket: Socket): void {
     socket.destroy()
     return
   }
-  const codes: Record<string, ErrorCode> = { HPE_HEADER_OVERFLOW: 'headers_too_large', ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout' }
-  const { status, message } = new ServiceError(codes[error.code ?? ''] ?? 'malformed_request')
+  const codes = new Map<string | undefined, ErrorCode>([['HPE_HEADER_OVERFLOW', 'headers_too_large'], ['ERR_HTTP_REQUEST_TIMEOUT', 'request_timeout']])
+  const { status, message } = new ServiceError(codes.get(error.code) ?? 'malformed_request')
   const body = JSON.stringify({ error: message })
   const headers = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    `HTTP/1.1 ${status} ${String(STATUS_CODES[status])}`,
     'Connection: close',
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${body.length}`,

@@ -116,6 +116,7 @@ function inWords(path: string, cause: unknown): Error {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
   // Nobody listens, so nothing has been done.
   if (code === 'ENOENT' || code === 'ECONNREFUSED' || code === 'ENOTDIR') return new NoService(`no service answers at ${path}`, { cause })
+  /* c8 ignore next -- root, as whom the specs run in CI, has every permission */
   if (code === 'EACCES') return new CommandFailed(`no permission to use ${path}: run this as the user of the service`, { cause })
   return new CommandFailed(`the service at ${path} gave no answer (${reasonOf(cause)}); whether it did what was asked is not known`, { cause })
 }
