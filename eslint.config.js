@@ -24,6 +24,9 @@ export default tseslint.config(
       '@typescript-eslint/require-await': 'off',
       '@typescript-eslint/no-floating-promises': ['error', { allowForKnownSafeCalls: [{ from: 'package', package: '@tapjs/test', name: 'test' }, { from: 'package', package: '@tapjs/core', name: ['test', 'teardown'] }] }],
       '@typescript-eslint/no-unsafe-type-assertion': 'off',
+      '@typescript-eslint/no-empty-function': 'off',
+      '@typescript-eslint/no-unnecessary-type-parameters': 'off',
+      '@typescript-eslint/unbound-method': 'off',
     },
   },
 )

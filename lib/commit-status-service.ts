@@ -1,76 +1,196 @@
 import { stat } from 'node:fs/promises'
-import type { AccessPolicy } from './access.js'
+import { resolve } from 'node:path'
+import type { Access } from './access.js'
+import type { AdministrationParts } from './admin/administration.js'
+import type { Identity } from './auth/authenticator.js'
+import type { FailureBudget } from './auth/failure-budget.js'
 import { GrantPolicy } from './auth/grants.js'
 import { MemoryFailureBudget } from './auth/memory-failure-budget.js'
 import { Tokens } from './auth/tokens.js'
-import { systemClock, type Clock } from './clock.js'
+import { systemClock } from './clock.js'
+import type { CommitStatus } from './commit-status.js'
+import { ServiceError } from './errors.js'
 import { CommitFinder } from './git/commit-finder.js'
+import { loadLibgit2 } from './git/nodegit.js'
 import { RepositoryFolder } from './git/repository-folder.js'
+import { PART_MILLISECONDS } from './guard.js'
+import { guardAccessPolicy, guardAuthenticator, guardClock, guardFailureBudget, guardLogger, guardRepositories } from './host-parts.js'
 import { Authentication } from './http/authentication.js'
 import { clientAddresses } from './http/client-address.js'
 import { createHandler, type Handler } from './http/handler.js'
-import { silentLogger, type Logger } from './logger.js'
-import { StatusService } from './service.js'
+import { silentLogger } from './logger.js'
+import { checkOptions, type CommitStatusOptions } from './options.js'
+import { refusalFor } from './refusal.js'
+import { parseRepositoryName, type RepositoryName } from './repository-name.js'
+import type { ReportShape } from './report.js'
+import { StatusService, type StatusList } from './service.js'
 import { StartError } from './start-error.js'
+import { StatusEvents, type StatusListener } from './status-events.js'
+import { guardStore } from './store/guarded-store.js'
 import { openStore } from './store/open-store.js'
-import type { Store } from './store/store.js'
 
-/** Options of the library; their names are those of the settings. */
-export interface CommitStatusOptions {
-  /** Folder of the bare repositories, `<owner>/<repo>.git`. */
-  readonly repositories: string
-  /** `level:` and a folder, or a store. */
-  readonly store: string | Store
-  readonly trustedProxies?: readonly string[]
-  readonly tokenPrefix?: string
-  readonly authFailures?: { readonly limit?: number; readonly windowSeconds?: number }
-  readonly logger?: Logger
-  readonly clock?: Clock
-}
-
-/** A running service: the parts, put together. */
+/** A commit status service that lives in this process. */
 export interface CommitStatusService {
+  /**
+   * Answers what is under `/api/v1/` and calls `next` for the rest; without `next`, answers everything, `/healthz`
+   * included. Fits `node:http`, polka, express and connect, at the root or under a path they strip. Mount it before
+   * anything that reads request bodies. Never throws, never rejects.
+   */
   readonly handler: Handler
-  readonly tokens: Tokens
-  readonly store: Store
-  readonly repositories: RepositoryFolder
-  /** `undefined` when reports are accepted, else the reason. */
+
+  /**
+   * Reports a status, by the rules of the API. On disk once it has resolved; a list begun after that shows it.
+   * @param repository `owner/repo`
+   * @param sha full commit id, 40 or 64 hex digits
+   * @param report as the body of a report over HTTP
+   * @param user whose rights count; absent: the host's own, which are not asked for
+   * @throws ServiceError, its `code` and `status` as over HTTP; `store_unavailable` while the store is down: then the
+   *   report may or may not be saved, and reporting again is harmless
+   */
+  report(repository: string, sha: string, report: ReportShape, user?: string): Promise<CommitStatus>
+
+  /**
+   * The statuses of a commit and their combined state.
+   * @param repository `owner/repo`
+   * @throws ServiceError, as over HTTP
+   */
+  list(repository: string, sha: string): Promise<StatusList>
+
+  /**
+   * Calls `listener` for every saved report, over HTTP or not, after it is on disk; for one commit in the order in
+   * which the reports were saved. Not for reports of the time before a restart. What a listener throws goes to the
+   * log and nowhere else.
+   */
+  on(event: 'status', listener: StatusListener): void
+
+  /** The budget of failed log-ins, for the host's git log-ins to share. */
+  readonly authFailures: FailureBudget
+
+  /**
+   * Who a token speaks for, `undefined` when it is unknown, expired or revoked. Counts nothing: see `authFailures`.
+   * @throws ServiceError when it cannot be told; then log nobody in
+   */
+  authenticate(token: string): Promise<Identity | undefined>
+
+  /**
+   * What a user (`undefined`: everybody) may do with a repository; `none` when it does not exist or cannot be told.
+   * @param repository `owner/repo`
+   */
+  access(user: string | undefined, repository: string): Promise<Access>
+
+  /**
+   * Moves all statuses and grants of a repository to its new name: all or none, on disk once resolved. Call it when
+   * the repository has been moved. Reports under way to the old name are moved too, or refused.
+   * @throws TypeError for what is no repository name, ServiceError `store_unavailable`
+   */
+  renameRepository(from: string, to: string): Promise<void>
+
+  /**
+   * Removes all statuses and grants of a repository: all or none, on disk once resolved. Call it when the repository
+   * is gone. Reports under way to it are removed too, or refused; one created later under its name starts empty.
+   * @throws TypeError for what is no repository name, ServiceError `store_unavailable`
+   */
+  deleteRepository(repository: string): Promise<void>
+
+  /** `undefined` while reports are accepted, else the reason, in words. */
   trouble(): string | undefined
-  /** Finishes what was accepted, then closes the store. */
+
+  /** Refuses everything new with `shutting_down` (503), finishes what was accepted, then closes the store. */
   close(): Promise<void>
+
+  /** For commands: the parts that an admin works on. */
+  readonly administered: AdministrationParts
 }
 
 /**
- * Puts a service together.
- * @throws StartError when the repositories folder is missing; StoreLocked, StoreUnavailable
+ * Starts a commit status service in this process.
+ * @param inner.partMilliseconds how long a part of the host may take for one answer
+ * @throws TypeError that names an option which is unknown or of the wrong shape; StartError for a repositories folder that
+ *   does not exist, or a libgit2 that is not built; StoreLocked or StoreUnavailable for a store that cannot be opened
  */
-export async function createCommitStatusService(options: CommitStatusOptions): Promise<CommitStatusService> {
-  const { trustedProxies = [], tokenPrefix = 'cst', logger = silentLogger, clock = systemClock } = options
-  const folder = await stat(options.repositories).catch(() => undefined)
-  if (!folder?.isDirectory()) throw new StartError(`the repositories folder ${options.repositories} does not exist; make it, or name another one with the setting repositories (COMMIT_STATUS_REPOSITORIES)`)
-
+export async function createCommitStatusService(
+  options: CommitStatusOptions,
+  { partMilliseconds = PART_MILLISECONDS }: { partMilliseconds?: number } = {},
+): Promise<CommitStatusService> {
+  checkOptions(options)
   // Whatever may throw comes before the store, which would be left open.
-  const clientAddress = clientAddresses(trustedProxies)
-  const store = typeof options.store === 'string' ? await openStore(options.store) : options.store
-  const repositories = new RepositoryFolder(options.repositories)
+  const clientAddress = clientAddresses(options.trustedProxies ?? [])
+  const guard = (part: string) => ({ part, milliseconds: partMilliseconds })
+  const logger = guardLogger(options.logger ?? silentLogger)
+  const clock = options.clock ? guardClock(options.clock, logger) : systemClock
+
+  const { lacks } = await loadLibgit2()
+  if (lacks !== undefined) logger.warn({}, lacks)
+
+  const { repositories: given } = options
+  const repositories = typeof given === 'string' ? await repositoryFolder(given) : guardRepositories(given, guard('repositories'))
+  const store = typeof options.store === 'string' ? await openStore(options.store) : guardStore(options.store, guard('store'))
+
+  const tokens = new Tokens({ store: store.tokens, prefix: options.tokenPrefix ?? 'cst', clock, logger })
+  const authenticator = options.authenticator ? guardAuthenticator(options.authenticator, guard('authenticator')) : tokens
+  const policy = options.accessPolicy ? guardAccessPolicy(options.accessPolicy, guard('accessPolicy')) : new GrantPolicy(store.grants)
+  const failures = isBudget(options.authFailures)
+    ? guardFailureBudget(options.authFailures, guard('authFailures'))
+    : new MemoryFailureBudget({ limit: 20, windowSeconds: 600, ...options.authFailures })
+
   const commits = new CommitFinder()
-  const policy: AccessPolicy = new GrantPolicy(store.grants)
-  const tokens = new Tokens({ store: store.tokens, prefix: tokenPrefix, clock, logger })
-  const failures = new MemoryFailureBudget({ limit: 20, windowSeconds: 600, ...options.authFailures })
-  const service = new StatusService({ repositories, commits, statuses: store.statuses, policy, clock, logger })
-  const authentication = new Authentication({ authenticator: tokens, failures, clientAddress, logger })
-  const trouble = () => store.trouble()
+  const events = new StatusEvents(logger)
+  const service = new StatusService({ repositories, commits, store, policy, events, clock, logger })
+  const authentication = new Authentication({ authenticator, failures, clientAddress, logger })
+  let closing: Promise<void> | undefined
+  const trouble = () => (closing ? 'shutting down' : store.trouble())
 
   return {
     handler: createHandler({ service, authentication, trouble, logger }),
-    tokens,
-    store,
-    repositories,
-    trouble,
-    async close() {
-      await tokens.close()
-      await store.close()
-      commits.close()
+    report: async (repository, sha, report, user) => {
+      const caller = user === undefined ? { host: true as const } : { user }
+      return await service.report(caller, parseRepositoryName(repository), sha, () => Promise.resolve(report))
     },
+    list: async (repository, sha) => await service.list({ host: true }, parseRepositoryName(repository), sha),
+    on(_event, listener) {
+      events.on(listener)
+    },
+    authFailures: failures,
+    authenticate: async (token) => {
+      if (closing) throw new ServiceError('shutting_down')
+      try {
+        return await authenticator.authenticate(token)
+      } catch (error) {
+        throw refusalFor(error)
+      }
+    },
+    access: async (user, repository) => {
+      const name = parseRepositoryName(repository)
+      return name && !closing ? await service.access(user, name) : 'none'
+    },
+    renameRepository: async (from, to) => await service.rename(checkName(from), checkName(to)),
+    deleteRepository: async (repository) => await service.delete(checkName(repository)),
+    trouble,
+    close: () =>
+      (closing ??= (async () => {
+        await service.close()
+        await tokens.close()
+        await store.close()
+        commits.close()
+      })()),
+    administered: { store, tokens, ...(repositories instanceof RepositoryFolder && { repositories }) },
   }
+}
+
+async function repositoryFolder(path: string): Promise<RepositoryFolder> {
+  const found = await stat(path).catch(() => undefined)
+  if (!found?.isDirectory()) {
+    throw new StartError(`the repositories folder ${resolve(path)} does not exist; make it, or name another one with the setting repositories (COMMIT_STATUS_REPOSITORIES)`)
+  }
+  return new RepositoryFolder(path)
+}
+
+function isBudget(option: CommitStatusOptions['authFailures']): option is FailureBudget {
+  return option !== undefined && 'retryAfter' in option
+}
+
+function checkName(repository: string): RepositoryName {
+  const name = parseRepositoryName(repository)
+  if (!name) throw new TypeError(`${JSON.stringify(repository)} is no repository name: owner/repo`)
+  return name
 }

@@ -23,6 +23,7 @@ export const catalogue = {
   headers_too_large: { status: 431, text: 'request headers too large' },
   internal: { status: 500, text: 'internal error' },
   repository_unreadable: { status: 503, text: 'the repository cannot be read at the moment' },
+  part_unresponsive: { status: 503, text: 'a part of the service does not answer at the moment' },
   store_unavailable: { status: 503, text: 'the store cannot be used at the moment' },
   shutting_down: { status: 503, text: 'shutting down' },
 } as const satisfies Record<string, { status: number; text: string }>

@@ -1,20 +1,25 @@
 import { atLeast, higher, type Access, type AccessPolicy } from './access.js'
 import type { Clock } from './clock.js'
 import { combinedState } from './combined-state.js'
-import type { CommitStatus } from './commit-status.js'
+import type { CommitStatus, Report } from './commit-status.js'
 import { ServiceError } from './errors.js'
 import type { Commits } from './git/commits.js'
 import type { Repositories, Repository } from './git/repositories.js'
 import type { Logger } from './logger.js'
 import { parseObjectId, type ObjectId } from './object-id.js'
 import { allowedState, keptFieldRules, reportShape } from './report.js'
+import { refusalFor } from './refusal.js'
+import { RepositoryLeases, type Lease } from './repository-leases.js'
 import type { RepositoryName } from './repository-name.js'
-import { StoreUnavailable, type StatusStore } from './store/store.js'
+import type { StatusEvents } from './status-events.js'
+import { StoreUnavailable, type Store } from './store/store.js'
 
-/** Who asks: a user, or nobody in particular. */
+/** Who asks: a user, nobody in particular, or the program that the service lives in. */
 export interface Caller {
   /** Absent for an anonymous caller. */
   readonly user?: string
+  /** The host itself, whose rights nobody asks for. */
+  readonly host?: true
 }
 
 /** The statuses of a commit with their combined state ("List the statuses of a commit"). */
@@ -27,8 +32,9 @@ export interface StatusList {
 export interface StatusServiceParts {
   readonly repositories: Repositories
   readonly commits: Commits
-  readonly statuses: StatusStore
+  readonly store: Pick<Store, 'statuses' | 'renameRepository' | 'deleteRepository'>
   readonly policy: AccessPolicy
+  readonly events: StatusEvents
   readonly clock: Clock
   readonly logger: Logger
 }
@@ -39,6 +45,10 @@ export interface StatusServiceParts {
  */
 export class StatusService {
   readonly #parts: StatusServiceParts
+  readonly #leases = new RepositoryLeases()
+  #underWay = 0
+  #closing = false
+  #whenIdle: (() => void) | undefined
 
   constructor(parts: StatusServiceParts) {
     this.#parts = parts
@@ -51,14 +61,20 @@ export class StatusService {
    * @throws ServiceError
    */
   async report(caller: Caller, name: RepositoryName | undefined, sha: string, readBody: () => Promise<unknown>): Promise<CommitStatus> {
-    const [found, repository] = await this.#repository(caller, name, 'write')
-    const commit = fullCommitId(sha)
-    const shape = reportShape(await readBody())
-    const state = allowedState(shape.state)
-    await this.#confirm(repository, commit)
-    const report = keptFieldRules(state, shape)
-    const { status } = await stored(this.#parts.statuses.save(found, commit, report, this.#parts.clock.now()))
-    return status
+    return await this.#accept(async () => {
+      const lease = name && this.#leases.take(name)
+      try {
+        const [found, repository] = await this.#repository(caller, name, 'write')
+        const commit = fullCommitId(sha)
+        const shape = reportShape(await readBody())
+        const state = allowedState(shape.state)
+        await this.#confirm(repository, commit)
+        const report = keptFieldRules(state, shape)
+        return await this.#save(found, lease, commit, report)
+      } finally {
+        if (lease) this.#leases.release(lease)
+      }
+    })
   }
 
   /**
@@ -66,11 +82,43 @@ export class StatusService {
    * @throws ServiceError
    */
   async list(caller: Caller, name: RepositoryName | undefined, sha: string): Promise<StatusList> {
-    const [found, repository] = await this.#repository(caller, name, 'read')
-    const commit = fullCommitId(sha)
-    await this.#confirm(repository, commit)
-    const statuses = await stored(this.#parts.statuses.list(found, commit))
-    return { state: combinedState(statuses.map((status) => status.state)), statuses }
+    return await this.#accept(async () => {
+      const [found, repository] = await this.#repository(caller, name, 'read')
+      const commit = fullCommitId(sha)
+      await this.#confirm(repository, commit)
+      const statuses = await stored(this.#parts.store.statuses.list(found, commit))
+      return { state: combinedState(statuses.map((status) => status.state)), statuses }
+    })
+  }
+
+  /**
+   * Moves all statuses and grants of a repository to another name, all or none. Reports that are under way to the old
+   * name are moved too, or refused as for a repository that does not exist.
+   * @throws ServiceError
+   */
+  async rename(from: RepositoryName, to: RepositoryName): Promise<void> {
+    await this.#accept(async () => {
+      this.#leases.revoke(from)
+      await stored(this.#parts.store.renameRepository(from, to))
+    })
+  }
+
+  /**
+   * Removes all statuses and grants of a repository, all or none. Reports that are under way to it are removed too, or
+   * refused as for a repository that does not exist.
+   * @throws ServiceError
+   */
+  async delete(name: RepositoryName): Promise<void> {
+    await this.#accept(async () => {
+      this.#leases.revoke(name)
+      await stored(this.#parts.store.deleteRepository(name))
+    })
+  }
+
+  /** Refuses everything from now on; resolves when nothing is under way any more. */
+  async close(): Promise<void> {
+    this.#closing = true
+    if (this.#underWay > 0) await new Promise<void>((resolve) => (this.#whenIdle = resolve))
   }
 
   /**
@@ -90,19 +138,19 @@ export class StatusService {
   /** Repository look-up and right: for whoever may not read it, a private repository is the same as a missing one. */
   async #repository(caller: Caller, name: RepositoryName | undefined, needed: Access): Promise<[RepositoryName, Repository]> {
     const [repository, access] = name ? await this.#look(caller, name) : nothing
-    if (caller.user === undefined && (needed === 'write' || !repository?.public)) throw new ServiceError('credentials_missing')
+    if (caller.user === undefined && !caller.host && (needed === 'write' || !repository?.public)) throw new ServiceError('credentials_missing')
     if (!name || !repository || access === 'none') throw new ServiceError('repository_not_found')
     if (!atLeast(access, needed)) throw new ServiceError('write_denied')
     return [name, repository]
   }
 
   /** Asks for the repository and the right at once, whether or not the other is there: both cases take the same time. */
-  async #look({ user }: Caller, name: RepositoryName): Promise<readonly [Repository | undefined, Access]> {
+  async #look({ user, host }: Caller, name: RepositoryName): Promise<readonly [Repository | undefined, Access]> {
     const { repositories, policy, logger } = this.#parts
-    const right: Promise<Access> = user === undefined ? Promise.resolve('none') : stored(policy.access(user, name))
+    const right: Promise<Access> = user === undefined ? Promise.resolve(host ? 'write' : 'none') : policy.access(user, name)
     const [repository, granted] = await Promise.allSettled([repositories.find(name), right])
     // A store that cannot be used says nothing of the right: the caller is told to come again, and nothing more.
-    if (granted.status === 'rejected' && granted.reason instanceof ServiceError) throw granted.reason
+    if (granted.status === 'rejected' && granted.reason instanceof StoreUnavailable) throw refusalFor(granted.reason)
     if (granted.status === 'rejected') logger.error({ err: granted.reason as unknown, repository: name.full, user }, 'access cannot be determined')
     const access = granted.status === 'fulfilled' ? granted.value : 'none'
     if (repository.status === 'fulfilled') {
@@ -112,6 +160,26 @@ export class StatusService {
     if (access !== 'none') throw new ServiceError('repository_unreadable', { cause: repository.reason })
     logger.error({ err: repository.reason as unknown, repository: name.full }, 'the repository cannot be looked up')
     return [undefined, 'none']
+  }
+
+  /** Whether the lease still holds and the place in the store's queue are decided in one go, with no await between. */
+  async #save(name: RepositoryName, lease: Lease | undefined, commit: ObjectId, report: Report): Promise<CommitStatus> {
+    if (lease?.revoked) throw new ServiceError('repository_not_found')
+    const { store, clock, events } = this.#parts
+    const { status, previous } = await stored(store.statuses.save(name, commit, report, clock.now()))
+    events.emit({ repository: name.full, status, previous })
+    return status
+  }
+
+  async #accept<T>(operation: () => Promise<T>): Promise<T> {
+    if (this.#closing) throw new ServiceError('shutting_down')
+    this.#underWay++
+    try {
+      return await operation()
+    } finally {
+      this.#underWay--
+      if (this.#underWay === 0) this.#whenIdle?.()
+    }
   }
 
   async #confirm(repository: Repository, commit: ObjectId): Promise<void> {
@@ -133,11 +201,10 @@ function fullCommitId(sha: string): ObjectId {
   return commit
 }
 
-/** A store that cannot be used at the moment is worth another try; any other error of it is a fault. */
-export async function stored<T>(answer: Promise<T>): Promise<T> {
+async function stored<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer
-  } catch (cause) {
-    throw cause instanceof StoreUnavailable ? new ServiceError('store_unavailable', { cause }) : cause
+  } catch (error) {
+    throw refusalFor(error)
   }
 }

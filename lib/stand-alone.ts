@@ -41,7 +41,8 @@ export interface StandAlone {
  */
 export async function startStandAlone(settings: Settings, parts: { logger?: Logger; clock?: Clock } = {}): Promise<StandAlone> {
   const { logger = createLogger(settings.logLevel), clock = systemClock } = parts
-  const service = await createCommitStatusService({ ...settings, logger, clock })
+  const { repositories, store, trustedProxies, tokenPrefix, authFailures } = settings
+  const service = await createCommitStatusService({ repositories, store, trustedProxies, tokenPrefix, authFailures, logger, clock })
   const server = createServer({
     headersTimeout: HEADERS_MILLISECONDS,
     requestTimeout: REQUEST_MILLISECONDS,
@@ -103,7 +104,7 @@ async function stop(server: Server): Promise<void> {
 /** Opens the owner-only socket of the commands; a service without one still serves, so a failure is only logged. */
 async function openSocket(service: CommitStatusService, folder: string, logger: Logger): Promise<() => Promise<void>> {
   const path = socketPath(folder)
-  const server = createServer(administrationListener(new LocalAdministration(service), logger))
+  const server = createServer(administrationListener(new LocalAdministration(service.administered), logger))
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
     await chmod(dirname(path), 0o700)

@@ -50,14 +50,15 @@ export interface Administration {
 export interface AdministrationParts {
   readonly store: Store
   readonly tokens: Tokens
-  readonly repositories: RepositoryFolder
+  /** Absent where the host has its own. */
+  readonly repositories?: RepositoryFolder
 }
 
 /** Administration of the store and the repositories at hand. */
 export class LocalAdministration implements Administration {
   readonly #store: Store
   readonly #tokens: Tokens
-  readonly #repositories: RepositoryFolder
+  readonly #repositories: RepositoryFolder | undefined
 
   constructor(parts: AdministrationParts) {
     this.#store = parts.store
@@ -100,12 +101,12 @@ export class LocalAdministration implements Administration {
 
   async listRepositories(): Promise<ListedRepository[]> {
     const found: ListedRepository[] = []
-    for await (const { name, public: isPublic } of this.#repositories.list()) found.push({ repository: name.full, visibility: isPublic ? 'public' : 'private' })
+    for await (const { name, public: isPublic } of this.#folder().list()) found.push({ repository: name.full, visibility: isPublic ? 'public' : 'private' })
     return found
   }
 
   async setVisibility(repository: string, visibility: 'public' | 'private'): Promise<void> {
-    if (!(await this.#repositories.setPublic(checkRepository(repository), visibility === 'public'))) throw new AdministrationError(`there is no repository ${repository}`)
+    if (!(await this.#folder().setPublic(checkRepository(repository), visibility === 'public'))) throw new AdministrationError(`there is no repository ${repository}`)
   }
 
   async listStatuses(repository: string, sha: string | null): Promise<CommitStatus[]> {
@@ -118,6 +119,11 @@ export class LocalAdministration implements Administration {
     const commit = parseObjectId(sha)
     if (!commit) throw new AdministrationError(`${sha} is not a full 40 or 64 character hex commit id`)
     return await this.#store.statuses.list(name, commit)
+  }
+
+  #folder(): RepositoryFolder {
+    if (!this.#repositories) throw new AdministrationError('the git server that this service lives in has its own way to find repositories')
+    return this.#repositories
   }
 }
 

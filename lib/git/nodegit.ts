@@ -1,11 +1,12 @@
-import nodegit from 'nodegit'
+import type nodegit from 'nodegit'
 import type { ObjectFormat, ObjectId } from '../object-id.js'
+import { StartError } from '../start-error.js'
 
 /** What libgit2 answers when an object is not in the object database (GIT_ENOTFOUND). */
 const NOT_FOUND = -3
 
-/** What the bridge says, with NOT_FOUND, when it has read the object's header and it is no commit. */
-const NO_COMMIT = 'the object is not a commit'
+/** What the bridge says, or a libgit2 without it, with NOT_FOUND, of an object that is no commit. */
+const NO_COMMIT = ['the object is not a commit', 'the requested type does not match the type in the ODB']
 
 /** libgit2's numbers of the object formats (git_oid_t). */
 const FORMATS: Readonly<Record<number, ObjectFormat>> = { 1: 'sha1', 2: 'sha256' }
@@ -20,14 +21,35 @@ declare module 'nodegit' {
 /** What an object database has under an id. */
 export type Found = 'commit' | 'another object' | 'nothing'
 
+/** Builds the libgit2 that is wanted, wherever this package is installed. */
+const SET_UP = 'npx commit-status set-up'
+
+/**
+ * Loads libgit2.
+ * @returns what it lacks, in words for the log, with the command that mends it
+ * @throws StartError when it has not been built
+ */
+export async function loadLibgit2(): Promise<{ lacks?: string }> {
+  try {
+    const { default: git } = await import('nodegit')
+    // Without SHA-256, it reads the first 40 digits.
+    const knowsSha256 = git.Oid.fromString('1'.repeat(64)).tostrS().length === 64
+    return knowsSha256 ? {} : { lacks: `libgit2 was built without SHA-256: SHA-256 repositories are answered with 503; to mend it, run: ${SET_UP}` }
+  } catch (cause) {
+    throw new StartError(`libgit2 is not built; run: ${SET_UP}`, { cause })
+  }
+}
+
 /** A bare repository held open by libgit2. The one place where nodegit is used. */
 export class OpenRepository {
+  readonly #git: typeof nodegit
   readonly #repository: nodegit.Repository
   readonly #format: ObjectFormat | undefined
   #readers = 0
   #closing = false
 
-  private constructor(repository: nodegit.Repository) {
+  private constructor(git: typeof nodegit, repository: nodegit.Repository) {
+    this.#git = git
     this.#repository = repository
     // Asked once, as it waits for whatever else is under way on this repository.
     this.#format = FORMATS[repository.oidType()]
@@ -35,7 +57,9 @@ export class OpenRepository {
 
   /** Opens without looking at who owns the files: the admin chose the folder. Rejects with libgit2's error. */
   static async open(directory: string): Promise<OpenRepository> {
-    return new OpenRepository(await nodegit.Repository.openBare(directory))
+    // Here, so that what needs no libgit2 runs without it.
+    const { default: git } = await import('nodegit')
+    return new OpenRepository(git, await git.Repository.openBare(directory))
   }
 
   /**
@@ -48,10 +72,10 @@ export class OpenRepository {
     if (id.format !== this.#format) return 'nothing'
     this.#readers++
     try {
-      await nodegit.Commit.lookup(this.#repository, nodegit.Oid.fromString(id.hex))
+      await this.#git.Commit.lookup(this.#repository, this.#git.Oid.fromString(id.hex))
       return 'commit'
     } catch (error) {
-      if (isNotFound(error)) return error.message === NO_COMMIT ? 'another object' : 'nothing'
+      if (isNotFound(error)) return NO_COMMIT.includes(error.message) ? 'another object' : 'nothing'
       throw error
     } finally {
       this.#readers--

@@ -1,6 +1,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import { ServiceError } from '../errors.js'
+import type { ServiceError } from '../errors.js'
 import type { Logger } from '../logger.js'
+import { refusalFor } from '../refusal.js'
 import { requestId } from './request-id.js'
 
 /** What an operation answers; `body` is sent as JSON. */
@@ -33,7 +34,7 @@ export class Exchange {
       answer = await operation()
     } catch (thrown) {
       error = thrown
-      answer = refusal(thrown instanceof ServiceError ? thrown : new ServiceError('internal', { cause: thrown }))
+      answer = refusal(refusalFor(thrown))
     }
     this.#log(answer.status, error)
     try {

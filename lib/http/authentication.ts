@@ -3,7 +3,7 @@ import type { Authenticator, Identity } from '../auth/authenticator.js'
 import type { FailureBudget } from '../auth/failure-budget.js'
 import { ServiceError } from '../errors.js'
 import type { Logger } from '../logger.js'
-import { stored, type Caller } from '../service.js'
+import type { Caller } from '../service.js'
 
 /** The scope that every operation wants ("Authentication", 3). */
 const SCOPE = 'repo'
@@ -47,7 +47,7 @@ export class Authentication {
   async #identity([credentials = '', ...more]: readonly string[]): Promise<Identity | undefined> {
     // Of two headers, one part of a system may read the first and another the second.
     const [, token] = more.length === 0 ? (/^(?:Bearer|token) +(\S+)$/i.exec(credentials) ?? []) : []
-    return token === undefined ? undefined : await stored(this.#parts.authenticator.authenticate(token))
+    return token === undefined ? undefined : await this.#parts.authenticator.authenticate(token)
   }
 
   #refuseAfter(seconds: number): void {

@@ -23,6 +23,7 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
 }
 
 async function readBytes(request: IncomingMessage): Promise<Buffer> {
+  if (request.readableDidRead) throw new Error('the body was read by somebody else: mount the service before anything that reads request bodies')
   try {
     return await getRawBody(request, { limit: MOST_BYTES, length: request.headers['content-length'] ?? null })
   } catch (cause) {

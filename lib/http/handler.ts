@@ -76,14 +76,25 @@ export function createHandler({ service, authentication, trouble, logger }: Hand
   }
 
   return (request, response, next) => {
-    if (next && !isOurs(request)) next()
+    if (next && !isOurs(request)) {
+      next()
+      return
+    }
+    makeAssignable(request)
     // Polka would call a `next` before any route, so it gets none (its type asks for one).
-    else Reflect.apply(app.handler, app, [request, response])
+    Reflect.apply(app.handler, app, [request, response])
   }
 }
 
 function isOurs({ url = '' }: IncomingMessage): boolean {
   return /^\/api\/v1(?:[/?]|$)/.test(url)
+}
+
+/** Polka writes to these members; express has them as getters that refuse. */
+function makeAssignable(request: IncomingMessage): void {
+  for (const member of ['path', 'query']) {
+    if (member in request) Object.defineProperty(request, member, { value: undefined, writable: true, configurable: true })
+  }
 }
 
 /** Polka leaves a malformed escape as it is, in silence. */

@@ -36,9 +36,21 @@ export async function make() {
     () => runWithLog(log, [...npm(), 'ci', ...options], { grace: 0 })
   )
   if (code !== 0) throw failure(code)
+  fitForBundling()
   writeFileSync(stamp, state())
   const packages = Object.keys(JSON.parse(readFileSync(npmsRecord, 'utf8')).packages).length
   return `installed ${packages} packages`
+}
+
+/**
+ * Makes nodegit fit for our own package, which brings it along: it asks for a fork of nan in git, which not everybody
+ * reaches. Its install script would build a libgit2 without SHA-256, for minutes; its tests are most of its volume.
+ */
+function fitForBundling() {
+  const file = join(root, 'node_modules/nodegit/package.json')
+  const { scripts: _, ...nodegit } = JSON.parse(readFileSync(file, 'utf8'))
+  const files = ['binding.gyp', 'include', 'lib', 'lifecycleScripts', 'src', 'utils', 'vendor', '!vendor/libgit2/tests']
+  writeFileSync(file, `${JSON.stringify({ ...nodegit, gypfile: false, files }, null, 2)}\n`)
 }
 
 function state() {

@@ -11,6 +11,7 @@ import { RepositoryFolder } from '../../lib/git/repository-folder.js'
 import { silentLogger } from '../../lib/logger.js'
 import { repositoryName, type RepositoryName } from '../../lib/repository-name.js'
 import { StatusService } from '../../lib/service.js'
+import { StatusEvents } from '../../lib/status-events.js'
 import { Database } from '../../lib/store/level/database.js'
 import { LevelStore } from '../../lib/store/level/level-store.js'
 import type { GrantKey } from '../../lib/store/store.js'
@@ -143,7 +144,7 @@ async function makeService(t: Test): Promise<{ service: StatusService; store: Le
   })
   const errors: string[] = []
   const logger = { ...silentLogger, error: (_: object, message: string) => void errors.push(message) }
-  const parts = { repositories: new RepositoryFolder(repositories), commits: new CommitFinder(), statuses: store.statuses, policy: new GrantPolicy(store.grants), clock: systemClock, logger }
+  const parts = { repositories: new RepositoryFolder(repositories), commits: new CommitFinder(), store, policy: new GrantPolicy(store.grants), events: new StatusEvents(logger), clock: systemClock, logger }
   return { service: new StatusService(parts), store, errors }
 }
 

@@ -118,6 +118,8 @@ const commands = [
   call('remove grant', [grant], async ({ grants }, grant) => await grants.remove(grant)),
   call('grants of', [user, repository], async ({ grants }, user, repository) => await grants.of(user, repository)),
   call('list grants', [fc.option(on, { nil: undefined })], async ({ grants }, on) => await grants.list(on?.owner, on && 'repository' in on ? on.repository : undefined)),
+  call('rename', [repository, repository], async (store, from, to) => await store.renameRepository(from, to)),
+  call('delete', [repository], async (store, repository) => await store.deleteRepository(repository)),
   fc.constant(reopen),
 ]
 

@@ -61,6 +61,19 @@ export class Database {
     }
   }
 
+  /** Collects changes, too many to hold as objects, to be made all or none and to be on disk once `write` has resolved. */
+  batch(): { add(operation: Operation): void; write(): Promise<void>; discard(): Promise<void> } {
+    const batch = this.#level.batch()
+    return {
+      add(operation) {
+        if (operation.type === 'put') batch.put(operation.key, operation.value)
+        else batch.del(operation.key)
+      },
+      write: async () => await batch.write({ sync: true }),
+      discard: async () => await batch.close(),
+    }
+  }
+
   /** Makes changes, all or none. On disk once it has resolved. */
   async write(operations: Operation[]): Promise<void> {
     await this.#level.batch(operations, { sync: true })

@@ -1,7 +1,7 @@
 import { parseRepositoryName, type RepositoryName } from '../../repository-name.js'
 import type { Grant, GrantKey, GrantStore } from '../store.js'
-import type { Database } from './database.js'
-import { contentOf, decode, encode } from './record.js'
+import type { Database, Operation } from './database.js'
+import { contentOf, decode, encode, rekeyed } from './record.js'
 import type { Writer } from './writer.js'
 
 /**
@@ -50,6 +50,21 @@ export class LevelGrants implements GrantStore {
     const prefix = repository ? `${repository.full}/` : owner === undefined ? '' : `${owner}/`
     const found = await this.#database.all(GRANTS + prefix)
     return found.sort(([one], [other]) => (sortable(one) < sortable(other) ? -1 : 1)).map(([key, value]) => fromStored(key, value))
+  }
+
+  /** What moves every grant on a repository to another name, in place of the grants there. */
+  async *moves(from: RepositoryName, to: RepositoryName): AsyncGenerator<Operation> {
+    yield* this.removals(to)
+    for await (const [key, value] of this.#database.scan(`${GRANTS}${from.full}/`)) {
+      const newKey = `${GRANTS}${to.full}${key.slice(GRANTS.length + from.full.length)}`
+      yield { type: 'del', key }
+      yield { type: 'put', key: newKey, value: rekeyed(key, newKey, value) }
+    }
+  }
+
+  /** What removes every grant on a repository. */
+  async *removals(name: RepositoryName): AsyncGenerator<Operation> {
+    for await (const [key] of this.#database.scan(`${GRANTS}${name.full}/`)) yield { type: 'del', key }
   }
 }
 

@@ -1,3 +1,4 @@
+import type { RepositoryName } from '../../repository-name.js'
 import type { Store } from '../store.js'
 import { Database } from './database.js'
 import { LevelGrants } from './grants.js'
@@ -27,6 +28,23 @@ export class LevelStore implements Store {
    */
   static async open(folder: string): Promise<LevelStore> {
     return new LevelStore(await Database.open(folder))
+  }
+
+  async renameRepository(from: RepositoryName, to: RepositoryName): Promise<void> {
+    if (from.full === to.full) return
+    const { statuses, grants } = this
+    await this.#writer.applyAlone(async function* () {
+      yield* statuses.moves(from, to)
+      yield* grants.moves(from, to)
+    })
+  }
+
+  async deleteRepository(name: RepositoryName): Promise<void> {
+    const { statuses, grants } = this
+    await this.#writer.applyAlone(async function* () {
+      yield* statuses.removals(name)
+      yield* grants.removals(name)
+    })
   }
 
   trouble(): string | undefined {

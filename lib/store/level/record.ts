@@ -9,7 +9,10 @@ import { StoreCorrupt } from '../store.js'
 const FORM = /^\{"v":1,"crc":"([0-9a-f]{8})","is":(.*)\}$/s
 
 export function encode(key: string, content: object): string {
-  const text = JSON.stringify(content)
+  return sealed(key, JSON.stringify(content))
+}
+
+function sealed(key: string, text: string): string {
   return `{"v":1,"crc":"${checksum(key, text)}","is":${text}}`
 }
 
@@ -25,6 +28,13 @@ export function decode<T>(key: string, value: string, is: (content: unknown) => 
     if (is(content)) return content
   }
   throw new StoreCorrupt(`the value of ${JSON.stringify(key)} is damaged`)
+}
+
+/** The value under another key; one that is damaged stays so, for its next reader to see. */
+export function rekeyed(key: string, newKey: string, value: string): string {
+  const [, crc, text] = FORM.exec(value) ?? []
+  if (text === undefined || crc !== checksum(key, text)) return value
+  return sealed(newKey, text)
 }
 
 const ajv = new Ajv({ strict: true, allowUnionTypes: true })

@@ -3,8 +3,8 @@ import { STATES, type CommitStatus, type Report } from '../../commit-status.js'
 import type { ObjectId } from '../../object-id.js'
 import type { RepositoryName } from '../../repository-name.js'
 import type { SavedStatus, StatusStore } from '../store.js'
-import type { Database } from './database.js'
-import { contentOf, decode, encode } from './record.js'
+import type { Database, Operation } from './database.js'
+import { contentOf, decode, encode, rekeyed } from './record.js'
 import type { Writer } from './writer.js'
 
 /** What a value holds: the commit and the context are in the key, `owner/repo/sha/context`. */
@@ -46,9 +46,31 @@ export class LevelStatuses implements StatusStore {
     return found.map(([key, value]) => fromStored(repository, key, value))
   }
 
+  /** What moves every status of a repository to another name. */
+  async *moves(from: RepositoryName, to: RepositoryName): AsyncGenerator<Operation> {
+    const there = new Map(await this.#database.all(`${to.full}/`))
+    for await (const [key, value] of this.#database.scan(`${from.full}/`)) {
+      const newKey = to.full + key.slice(from.full.length)
+      const other = there.get(newKey)
+      yield { type: 'del', key }
+      if (other === undefined || updatedAt(newKey, other) <= updatedAt(key, value)) {
+        yield { type: 'put', key: newKey, value: rekeyed(key, newKey, value) }
+      }
+    }
+  }
+
+  /** What removes every status of a repository. */
+  async *removals(name: RepositoryName): AsyncGenerator<Operation> {
+    for await (const [key] of this.#database.scan(`${name.full}/`)) yield { type: 'del', key }
+  }
+
   async *scan(repository: RepositoryName): AsyncGenerator<CommitStatus> {
     for await (const [key, value] of this.#database.scan(`${repository.full}/`)) yield fromStored(repository, key, value)
   }
+}
+
+function updatedAt(key: string, value: string): string {
+  return decode(key, value, isStored).updated_at
 }
 
 function prefix(repository: RepositoryName, commit: ObjectId): string {

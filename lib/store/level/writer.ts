@@ -16,6 +16,13 @@ interface Waiting {
   fail(error: unknown): void
 }
 
+/** A change that has a batch for itself. */
+interface WaitingAlone {
+  readonly operations: () => AsyncIterable<Operation>
+  readonly acknowledge: () => void
+  readonly fail: (error: unknown) => void
+}
+
 /** How many changes share one fsync at the most. */
 const MOST_IN_BATCH = 1000
 
@@ -28,7 +35,7 @@ const MOST_IN_BATCH = 1000
  */
 export class Writer {
   readonly #database: Database
-  readonly #queue: Waiting[] = []
+  readonly #queue: (Waiting | WaitingAlone)[] = []
   #running: Promise<void> | undefined
   #closed: StoreUnavailable | undefined
 
@@ -60,6 +67,19 @@ export class Writer {
     })
   }
 
+  /**
+   * Makes a change of any size: its operations are read off, alone, when its turn has come, and made all or none.
+   * Resolves once they are on disk.
+   * @throws StoreUnavailable when they are not known to be there, and what `operations` throws
+   */
+  applyAlone(operations: () => AsyncIterable<Operation>): Promise<void> {
+    if (this.#closed) return Promise.reject(this.#closed)
+    return new Promise<void>((acknowledge, fail) => {
+      this.#queue.push({ operations, acknowledge, fail })
+      this.#running ??= this.#run()
+    })
+  }
+
   /** Refuses further changes; resolves when those that were accepted are done. */
   async close(): Promise<void> {
     this.#closed ??= new StoreUnavailable('the store is closed')
@@ -68,16 +88,44 @@ export class Writer {
 
   async #run(): Promise<void> {
     while (this.#queue.length > 0) {
-      const batch = this.#queue.splice(0, MOST_IN_BATCH)
+      const batch = this.#next()
       try {
-        await this.#write(batch)
+        await (Array.isArray(batch) ? this.#write(batch) : this.#writeAlone(batch))
       } catch (cause) {
         const failed = new StoreUnavailable('a write to the store failed; it must be opened again', { cause })
         this.#closed = failed
-        for (const waiting of [...batch, ...this.#queue.splice(0)]) waiting.fail(failed)
+        for (const waiting of [batch, this.#queue.splice(0)].flat()) waiting.fail(failed)
       }
     }
     this.#running = undefined
+  }
+
+  /** As many changes as may share a batch, or one that may not. */
+  #next(): Waiting[] | WaitingAlone {
+    const batch: Waiting[] = []
+    for (const waiting of this.#queue.slice(0, MOST_IN_BATCH)) {
+      if ('reads' in waiting) batch.push(waiting)
+      else if (batch.length > 0) break
+      else {
+        this.#queue.shift()
+        return waiting
+      }
+    }
+    this.#queue.splice(0, batch.length)
+    return batch
+  }
+
+  async #writeAlone({ operations, acknowledge, fail }: WaitingAlone): Promise<void> {
+    const batch = this.#database.batch()
+    try {
+      for await (const operation of operations()) batch.add(operation)
+    } catch (error) {
+      await batch.discard()
+      fail(error)
+      return
+    }
+    await batch.write()
+    acknowledge()
   }
 
   async #write(batch: readonly Waiting[]): Promise<void> {

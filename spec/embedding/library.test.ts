@@ -1,0 +1,169 @@
+import { renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import type { StatusEvent } from '../../lib/index.js'
+import { embed, fetchJson, listen } from '../fixtures/embedded.js'
+import { makeCommit, makeRepository } from '../fixtures/git.js'
+
+const refusal = (code: string, status: number) => ({ name: 'ServiceError', code, status })
+
+t.test('report and list follow the rules of the API without HTTP', async (t) => {
+  const { service, repositories } = await embed(t)
+  const sha = await makeCommit(await makeRepository(repositories, 'alice/hello'))
+  const status = await service.report('alice/hello', sha.toUpperCase(), { state: 'success', context: 'build' })
+  t.match(status, { sha, context: 'build', state: 'success', description: null, target_url: null })
+  t.strictSame(await service.list('alice/hello', sha), { state: 'success', statuses: [status] })
+  await t.rejects(service.report('alice/hello', 'abc', { state: 'success' }), refusal('sha_invalid', 422))
+  await t.rejects(service.report('alice/hello', sha, { state: 'great' }), refusal('state_invalid', 422))
+  await t.rejects(service.report('alice/hello', sha, { state: 'success', context: '' }), refusal('field_invalid', 422))
+  await t.rejects(service.report('alice/hello', sha, null as never), refusal('invalid_body', 400))
+  await t.rejects(service.report('alice/hello', '0'.repeat(39) + '1', { state: 'success' }), refusal('commit_not_found', 404))
+  await t.rejects(service.report('alice/none', sha, { state: 'success' }), refusal('repository_not_found', 404))
+  await t.rejects(service.list('../etc', sha), refusal('repository_not_found', 404))
+})
+
+t.test('report with a user wants that user to have the right', async (t) => {
+  const { service, repositories } = await embed(t)
+  const sha = await makeCommit(await makeRepository(repositories, 'alice/hello'))
+  await service.administered.store.grants.set({ owner: 'alice', user: 'bob', access: 'read' })
+  await t.resolves(service.report('alice/hello', sha, { state: 'success' }, 'alice'))
+  await t.rejects(service.report('alice/hello', sha, { state: 'success' }, 'bob'), refusal('write_denied', 403))
+  await t.rejects(service.report('alice/hello', sha, { state: 'success' }, 'eve'), refusal('repository_not_found', 404))
+})
+
+t.test('Every saved report is an event, after it is durable, with the status it replaced', async (t) => {
+  const { service, repositories, tokenOf } = await embed(t)
+  const sha = await makeCommit(await makeRepository(repositories, 'alice/hello'))
+  const events: StatusEvent[] = []
+  service.on('status', (event) => events.push(event))
+  const first = await service.report('alice/hello', sha, { state: 'pending' })
+  const url = await listen(t, (request, response) => service.handler(request, response))
+  const { body: second } = await fetchJson(`${url}/api/v1/repos/alice/hello/statuses/${sha}`, { method: 'POST', token: await tokenOf('alice'), body: { state: 'success' } })
+  t.strictSame(events, [
+    { repository: 'alice/hello', status: first, previous: undefined },
+    { repository: 'alice/hello', status: second, previous: first },
+  ])
+  await t.rejects(service.report('alice/hello', sha, { state: 'great' }))
+  t.equal(events.length, 2, 'a refused report is none')
+})
+
+t.test('Events of one commit come in the order in which the reports were saved', async (t) => {
+  const { service, repositories } = await embed(t)
+  const sha = await makeCommit(await makeRepository(repositories, 'alice/hello'))
+  const told: (string | null)[] = []
+  let last: StatusEvent | undefined
+  service.on('status', (event) => {
+    t.strictSame(event.previous, last?.status, 'each event follows on the one before')
+    last = event
+    told.push(event.status.description)
+  })
+  await Promise.all(Array.from({ length: 50 }, async (_, n) => await service.report('alice/hello', sha, { state: 'success', description: String(n) })))
+  t.equal(told.length, 50)
+  t.strictSame((await service.list('alice/hello', sha)).statuses, [last?.status], 'the last event is what is listed')
+})
+
+t.test('What a listener throws goes to the log and nowhere else', async (t) => {
+  const lines: string[] = []
+  const note = (_facts: object, message: string) => lines.push(message)
+  const { service, repositories } = await embed(t, { logger: { debug: note, info: note, warn: note, error: note } })
+  const sha = await makeCommit(await makeRepository(repositories, 'alice/hello'))
+  const told: string[] = []
+  service.on('status', () => {
+    throw new Error('broken listener')
+  })
+  service.on('status', async () => await Promise.reject(new Error('broken later')))
+  service.on('status', (event) => told.push(event.status.state))
+  t.equal((await service.report('alice/hello', sha, { state: 'error' })).state, 'error')
+  t.strictSame(told, ['error'])
+  t.equal(lines.filter((line) => line === 'a status listener failed').length, 2)
+})
+
+t.test('authenticate tells whom a token speaks for, and nothing of one that is wrong or revoked', async (t) => {
+  const { service, tokenOf } = await embed(t)
+  const token = await tokenOf('alice')
+  t.strictSame(await service.authenticate(token), { user: 'alice', scopes: ['repo'] })
+  t.equal(await service.authenticate('cst_wrong'), undefined)
+  t.equal(await service.authenticate(`${token}0`), undefined)
+  const [record] = await service.administered.store.tokens.list()
+  await service.administered.store.tokens.remove(record?.id ?? '')
+  t.equal(await service.authenticate(token), undefined)
+})
+
+t.test('access tells the right on a repository; of one that does not exist, none', async (t) => {
+  const { service, repositories } = await embed(t)
+  await makeRepository(repositories, 'alice/private')
+  await makeRepository(repositories, 'alice/public', { public: true })
+  t.equal(await service.access('alice', 'alice/private'), 'write')
+  t.equal(await service.access('bob', 'alice/private'), 'none')
+  t.equal(await service.access(undefined, 'alice/private'), 'none')
+  t.equal(await service.access('bob', 'alice/public'), 'read')
+  t.equal(await service.access(undefined, 'alice/public'), 'read')
+  t.equal(await service.access('alice', 'alice/none'), 'none')
+  t.equal(await service.access('alice', '../alice'), 'none')
+})
+
+t.test('Two services in one process do not touch each other', async (t) => {
+  const [one, { service: other }] = [await embed(t), await embed(t, { authFailures: { limit: 2 } })]
+  const directory = await makeRepository(one.repositories, 'alice/hello')
+  const sha = await makeCommit(directory)
+  const token = await one.tokenOf('alice')
+  await one.service.report('alice/hello', sha, { state: 'success' })
+  t.equal(await other.authenticate(token), undefined)
+  await t.rejects(other.list('alice/hello', sha), refusal('repository_not_found', 404))
+  await other.authFailures.recordFailure('10.0.0.1')
+  await other.authFailures.recordFailure('10.0.0.1')
+  t.ok((await other.authFailures.retryAfter('10.0.0.1')) > 0)
+  t.equal(await one.service.authFailures.retryAfter('10.0.0.1'), 0)
+  await other.close()
+  t.equal((await one.service.list('alice/hello', sha)).state, 'success')
+})
+
+t.test('close finishes what was accepted; calls after it are refused clearly, over HTTP with 503', async (t) => {
+  const { service, repositories } = await embed(t)
+  const sha = await makeCommit(await makeRepository(repositories, 'alice/hello', { public: true }))
+  const url = await listen(t, (request, response) => service.handler(request, response))
+  const accepted = Array.from({ length: 20 }, async (_, n) => await service.report('alice/hello', sha, { state: 'success', context: `c${n}` }))
+  await Promise.all([service.close(), service.close()])
+  t.equal((await Promise.all(accepted)).length, 20)
+  const shuttingDown = refusal('shutting_down', 503)
+  await t.rejects(service.report('alice/hello', sha, { state: 'success' }), shuttingDown)
+  await t.rejects(service.list('alice/hello', sha), shuttingDown)
+  await t.rejects(service.renameRepository('alice/hello', 'alice/b'), shuttingDown)
+  await t.rejects(service.deleteRepository('alice/hello'), shuttingDown)
+  await t.rejects(service.authenticate(`cst_${'0'.repeat(48)}`), shuttingDown)
+  t.equal(await service.access('alice', 'alice/hello'), 'none')
+  const answer = await fetchJson(`${url}/api/v1/repos/alice/hello/commits/${sha}/statuses`)
+  t.equal(answer.status, 503)
+  t.strictSame(answer.body, { error: 'shutting down' })
+  t.match(answer.headers.get('Retry-After'), /^[1-9]\d*$/)
+  t.equal((await fetchJson(`${url}/healthz`)).status, 503)
+})
+
+t.test('Rename and delete', async (t) => {
+  const { service, repositories } = await embed(t)
+  const { grants } = service.administered.store
+  const directory = await makeRepository(repositories, 'alice/a')
+  const sha = await makeCommit(directory)
+  await service.report('alice/a', sha, { state: 'failure' })
+  const [repository] = [{ owner: 'alice', name: 'a', full: 'alice/a' }]
+  await grants.set({ owner: 'alice', repository, user: 'bob', access: 'read' })
+
+  t.test('what is no name is a TypeError', async (t) => {
+    await t.rejects(service.renameRepository('alice/a', '../b'), { name: 'TypeError' })
+    await t.rejects(service.deleteRepository('a'), { name: 'TypeError' })
+  })
+
+  renameSync(directory, join(repositories, 'alice/b.git'))
+  await service.renameRepository('alice/a', 'alice/b')
+  t.equal((await service.list('alice/b', sha)).state, 'failure')
+  t.equal(await service.access('bob', 'alice/b'), 'read')
+  await makeRepository(repositories, 'alice/a')
+  t.equal(await service.access('bob', 'alice/a'), 'none', 'nothing of b shows under its old name')
+
+  renameSync(join(repositories, 'alice/b.git'), join(repositories, 'kept'))
+  await service.deleteRepository('alice/b')
+  renameSync(join(repositories, 'kept'), join(repositories, 'alice/b.git'))
+  t.strictSame(await service.list('alice/b', sha), { state: null, statuses: [] })
+  t.equal(await service.access('bob', 'alice/b'), 'none')
+  rmSync(join(repositories, 'alice/b.git'), { recursive: true })
+})

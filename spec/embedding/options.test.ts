@@ -1,0 +1,51 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { createCommitStatusService, type CommitStatusOptions } from '../../lib/index.js'
+
+const create = async (options: unknown) => await createCommitStatusService(options as CommitStatusOptions)
+
+t.test('Unknown options or a part of the wrong shape: a TypeError at creation that names the option', async (t) => {
+  const folder = t.testdir({ repositories: {} })
+  const good = { repositories: join(folder, 'repositories'), store: `level:${join(folder, 'store')}` }
+  const wrong: [unknown, RegExp][] = [
+    [undefined, /options/],
+    ['/srv/git', /options/],
+    [{ ...good, repository: 'x' }, /no option repository/],
+    [{ store: good.store }, /needs the option repositories/],
+    [{ repositories: good.repositories }, /needs the option store/],
+    [{ ...good, repositories: 7 }, /option repositories must be string or be an object with find\(\)/],
+    [{ ...good, repositories: '' }, /option repositories/],
+    [{ ...good, repositories: {} }, /option repositories/],
+    [{ ...good, store: 'redis://x' }, /option store/],
+    [{ ...good, store: { close() {} } }, /option store/],
+    [{ ...good, store: { trouble() {}, renameRepository() {}, deleteRepository() {}, close() {} } }, /option store\.statuses/],
+    [{ ...good, trustedProxies: '10.0.0.1' }, /option trustedProxies/],
+    [{ ...good, trustedProxies: ['10.0.0.300'] }, /option trustedProxies/],
+    [{ ...good, tokenPrefix: 'A B' }, /option tokenPrefix/],
+    [{ ...good, authFailures: 5 }, /option authFailures/],
+    [{ ...good, authFailures: { limit: 0 } }, /option authFailures\.limit/],
+    [{ ...good, authFailures: { window: 5 } }, /no option authFailures\.window/],
+    [{ ...good, authFailures: { windowSeconds: '5' } }, /option authFailures\.windowSeconds/],
+    [{ ...good, authenticator: () => undefined }, /option authenticator must be an object with authenticate\(\)/],
+    [{ ...good, accessPolicy: {} }, /option accessPolicy must be an object with access\(\)/],
+    [{ ...good, logger: console.log }, /option logger/],
+    [{ ...good, clock: {} }, /option clock must be an object with now\(\)/],
+  ]
+  for (const [options, message] of wrong) await t.rejects(create(options), { name: 'TypeError', message }, String(message))
+})
+
+t.test('A missing repositories folder: an error at creation that names it', async (t) => {
+  const folder = t.testdir({ file: '' })
+  for (const name of ['none', 'file']) {
+    const repositories = join(folder, name)
+    await t.rejects(create({ repositories, store: `level:${join(folder, 'store')}` }), { message: `the repositories folder ${repositories} does not exist` })
+  }
+})
+
+t.test('A store that is in use: an error at creation that names it', async (t) => {
+  const folder = t.testdir({ repositories: {} })
+  const options = { repositories: join(folder, 'repositories'), store: `level:${join(folder, 'store')}` }
+  const service = await create(options)
+  t.teardown(async () => await service.close())
+  await t.rejects(create(options), { message: new RegExp(`store ${join(folder, 'store')} is in use`) })
+})
