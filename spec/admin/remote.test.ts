@@ -1,3 +1,4 @@
+import { chmodSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer, type Server, type Socket } from 'node:net'
@@ -9,6 +10,7 @@ import type { ListedToken } from '../../lib/admin/administration.js'
 import { administrationListener, remoteAdministration } from '../../lib/admin/remote.js'
 import { socketPath, withShortPath } from '../../lib/admin/socket-path.js'
 import { silentLogger } from '../../lib/logger.js'
+import { asOtherUser } from '../fixtures/other-user.js'
 import { startService } from '../fixtures/service.js'
 import { callSocket } from '../fixtures/unix-socket.js'
 
@@ -56,6 +58,16 @@ t.test('Where nobody listens, there is no service', async (t) => {
   for (const path of [join(folder, 'none'), join(folder, 'none', 'socket'), join(folder, 'file', 'socket'), left, join(folder, 'x'.repeat(200), 'socket')]) {
     await t.rejects(remoteAdministration(path).listTokens(null), { name: 'NoService', message: `no service answers at ${path}` })
   }
+})
+
+t.test('Whoever may not use the socket is told whose command it is', async (t) => {
+  const folder = t.testdir()
+  const path = join(folder, 's')
+  await listening(t, path, () => undefined)
+  chmodSync(folder, 0)
+  const error: unknown = await asOtherUser(async () => await remoteAdministration(path).listTokens(null)).catch((error: unknown) => error)
+  chmodSync(folder, 0o700)
+  t.match(error, { name: 'CommandFailed', message: `no permission to use ${path}: run this as the user of the service` })
 })
 
 t.test('A service that hangs is given up after a while', async (t) => {

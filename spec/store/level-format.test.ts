@@ -50,6 +50,18 @@ t.test('Tokens and grants stand in sublevels, which sort before every name', asy
   })
 })
 
+t.test('What was removed leaves nothing behind', async (t) => {
+  const grant = { owner: 'alice', user: 'bob', access: 'read' } as const
+  const folder = await filledStore(t, async ({ tokens, grants }) => {
+    await tokens.add({ id: 'ffff', digest: 'd', user: 'alice', name: '', scopes: [], created_at: '2026-01-31T12:00:00.000Z', expires_at: null })
+    await tokens.noteUse(new Map([['ffff', '2026-01-31T12:00:00.000Z']]))
+    await tokens.remove('ffff')
+    await grants.set(grant)
+    await grants.remove(grant)
+  })
+  t.strictSame(await withRawLevel(folder, (level) => level.keys().all()), [])
+})
+
 /** A closed store with something in it. */
 async function filledStore(t: Test, fill: (store: LevelStore) => Promise<void>): Promise<string> {
   const folder = join(t.testdir(), 'store')
