@@ -64,7 +64,7 @@ export function checkOptions(options: unknown): void {
 
 function checkOption(name: string, value: unknown): void {
   const methods = Object.entries(PARTS).find(([part]) => part === name)?.[1] ?? []
-  if (methods.length > 0 && methods.every((method) => hasMethod(value, method))) {
+  if (methods.length > 0 && hasMethods(value, methods)) {
     if (name === 'store') checkStore(value)
     return
   }
@@ -72,7 +72,7 @@ function checkOption(name: string, value: unknown): void {
   for (const { key, rule } of rules) {
     const inner = key === name ? value : isObject(value) ? (Reflect.get(value, key.slice(name.length + 1)) as unknown) : null
     const validate = ajv.compile(rule)
-    if (inner !== undefined && !validate(inner)) throw wrong(key, validate.errors?.[0]?.message ?? 'is not valid', methods)
+    if (inner !== undefined && !validate(inner)) throw wrong(key, ajv.errorsText(validate.errors, { dataVar: '' }).trim(), methods)
   }
   const known = rules.map(({ key }) => key.slice(name.length + 1))
   const unknown = isObject(value) && !Array.isArray(value) ? Object.keys(value).find((key) => !known.includes(key)) : undefined
@@ -80,11 +80,10 @@ function checkOption(name: string, value: unknown): void {
   if (rules.length === 0) throw wrong(name, 'must be', methods)
 }
 
-function checkStore(store: unknown): void {
+function checkStore(store: object): void {
   const inner = { statuses: ['save', 'list', 'scan'], tokens: ['get', 'add', 'remove', 'list', 'noteUse'], grants: ['of', 'set', 'remove', 'list'] }
   for (const [name, methods] of Object.entries(inner)) {
-    const part: unknown = isObject(store) ? Reflect.get(store, name) : undefined
-    if (!methods.every((method) => hasMethod(part, method))) throw wrong(`store.${name}`, 'must be', methods)
+    if (!hasMethods(Reflect.get(store, name), methods)) throw wrong(`store.${name}`, 'must be', methods)
   }
 }
 
@@ -94,8 +93,8 @@ function wrong(option: string, rule: string, methods: readonly string[]): TypeEr
   return new TypeError(`createCommitStatusService: the option ${option} ${[rule, or].filter(Boolean).join(' ')}`)
 }
 
-function hasMethod(value: unknown, method: string): boolean {
-  return isObject(value) && typeof Reflect.get(value, method) === 'function'
+function hasMethods(value: unknown, methods: readonly string[]): value is object {
+  return isObject(value) && methods.every((method) => typeof Reflect.get(value, method) === 'function')
 }
 
 function isObject(value: unknown): value is object {

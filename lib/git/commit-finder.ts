@@ -57,9 +57,9 @@ export class CommitFinder implements Commits {
   }
 
   async #find(directory: string, id: ObjectId): Promise<boolean> {
-    for (let attempt = 1; ; attempt++) {
+    let reason: unknown
+    for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
       const handle = await this.#handle(directory)
-      let reason: unknown
       try {
         const answer = await handle.has(id)
         if (answer !== undefined) return answer
@@ -71,8 +71,8 @@ export class CommitFinder implements Commits {
       const pause = handle.openedAt + PAUSE_MILLISECONDS - performance.now()
       if (pause > 0) await setTimeout(pause)
       this.#drop(directory, handle)
-      if (attempt === MOST_ATTEMPTS) throw new RepositoryUnreadable(directory, reason)
     }
+    throw new RepositoryUnreadable(directory, reason)
   }
 
   async #handle(directory: string): Promise<Handle> {

@@ -34,7 +34,9 @@ export async function loadLibgit2(): Promise<{ lacks?: string }> {
     const { default: git } = await import('nodegit')
     // Without SHA-256, it reads the first 40 digits.
     const knowsSha256 = git.Oid.fromString('1'.repeat(64)).tostrS().length === 64
+    /* c8 ignore next -- the specs run with the libgit2 that the set-up builds */
     return knowsSha256 ? {} : { lacks: `libgit2 was built without SHA-256: SHA-256 repositories are answered with 503; to mend it, run: ${SET_UP}` }
+    /* c8 ignore next 3 -- spec/package.test.ts shows it, in a process of its own */
   } catch (cause) {
     throw new StartError(`libgit2 is not built; run: ${SET_UP}`, { cause })
   }

@@ -67,13 +67,7 @@ function flags() {
 function keyOf(/** @type {Nodegit} */ { version, nan }) {
   const header = readFileSync(headerFile, 'utf8')
   const { platform, arch, versions } = process
-  return fingerprint([header, flags(), version, lockedIntegrity(), nan, versions.modules, platform, arch, libc()])
-}
-
-function lockedIntegrity() {
-  const lockFile = join(root, 'package-lock.json')
-  if (!existsSync(lockFile)) return null // the npm package: the version has to do
-  return JSON.parse(readFileSync(lockFile, 'utf8')).packages['node_modules/nodegit']?.integrity
+  return fingerprint([header, flags(), version, nan, versions.modules, platform, arch, libc()])
 }
 
 /** A folder may be shared with a container of another Linux; asking the system itself is slow. */

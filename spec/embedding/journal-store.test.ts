@@ -1,14 +1,16 @@
 import { join } from 'node:path'
 import t from 'tap'
+import type { Store } from '../../lib/index.js'
+import { guardStore } from '../../lib/store/guarded-store.js'
 import { JournalStore } from '../fixtures/journal-store.js'
 import { storeSuite } from '../suites/store.js'
 
 let journals = 0
 
-// The suite holds for a store of a host as for our own.
+// As the service uses the store of a host: behind its guard, which must let every right answer through.
 storeSuite(t, (t) => {
   const path = join(t.testdir({}), `journal-${journals++}`)
-  let open: JournalStore | undefined
+  let open: Store | undefined
   t.teardown(async () => await open?.close())
-  return { open: async () => (open = new JournalStore(path)) }
+  return { open: async () => (open = guardStore(new JournalStore(path), { part: 'store', milliseconds: 10_000 })) }
 })

@@ -1,6 +1,7 @@
 import { renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { LocalAdministration } from '../../lib/admin/administration.js'
 import type { StatusEvent } from '../../lib/index.js'
 import { embed, fetchJson, listen } from '../fixtures/embedded.js'
 import { makeCommit, makeRepository } from '../fixtures/git.js'
@@ -87,6 +88,18 @@ t.test('authenticate tells whom a token speaks for, and nothing of one that is w
   const [record] = await service.administered.store.tokens.list()
   await service.administered.store.tokens.remove(record?.id ?? '')
   t.equal(await service.authenticate(token), undefined)
+})
+
+t.test('An authenticator that fails makes authenticate reject with a ServiceError, and nobody is logged in', async (t) => {
+  const { service } = await embed(t, { authenticator: { authenticate: async () => await Promise.reject(new Error('LDAP is away')) } })
+  await t.rejects(service.authenticate('x'), { ...refusal('internal', 500), message: 'internal error', cause: { message: 'LDAP is away' } })
+})
+
+t.test('Commands that work on the folder of repositories say so where the host has its own', async (t) => {
+  const { service } = await embed(t, { repositories: { find: async () => undefined } })
+  const administration = new LocalAdministration(service.administered)
+  await t.rejects(administration.listRepositories(), { name: 'AdministrationError', message: /has its own way to find repositories/ })
+  t.strictSame(await administration.listTokens(null), [])
 })
 
 t.test('access tells the right on a repository; of one that does not exist, none', async (t) => {
