@@ -49,8 +49,10 @@ export async function make() {
 function fitForBundling() {
   const file = join(root, 'node_modules/nodegit/package.json')
   const { scripts: _, ...nodegit } = JSON.parse(readFileSync(file, 'utf8'))
+  const { version: nan } = JSON.parse(readFileSync(join(root, 'node_modules/nan/package.json'), 'utf8'))
+  const dependencies = { ...nodegit.dependencies, nan }
   const files = ['binding.gyp', 'include', 'lib', 'lifecycleScripts', 'src', 'utils', 'vendor', '!vendor/libgit2/tests']
-  writeFileSync(file, `${JSON.stringify({ ...nodegit, gypfile: false, files }, null, 2)}\n`)
+  writeFileSync(file, `${JSON.stringify({ ...nodegit, dependencies, gypfile: false, files }, null, 2)}\n`)
 }
 
 function state() {
