@@ -1,5 +1,4 @@
 import { stat } from 'node:fs/promises'
-import { setTimeout } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { LocalAdministration, type Administration } from '../../lib/admin/administration.js'
 import { NoService, remoteAdministration } from '../../lib/admin/remote.js'
@@ -12,29 +11,25 @@ import type { Settings } from '../../lib/settings.js'
 import { StoreLocked } from '../../lib/store/level/database.js'
 import { levelFolder, openStore } from '../../lib/store/open-store.js'
 import { StoreUnavailable } from '../../lib/store/store.js'
+import { patiently } from './patience.js'
 import { settingsOf } from './settings.js'
-
-/** A service that is just starting or stopping holds the store for a moment without answering. */
-const ATTEMPTS = 30
-const PAUSE_MILLISECONDS = 100
 
 /** Does what an admin asked for: through the running service, or in the store when none is running. */
 export async function administer<T>(command: Command, use: (administration: Administration) => Promise<T>): Promise<T> {
   const settings = settingsOf(command)
   const folder = levelFolder(settings.store)
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await use(remoteAdministration(socketPath(folder)))
-    } catch (error) {
-      if (!(error instanceof NoService)) throw error
-    }
-    try {
-      return await inStore(settings, folder, use)
-    } catch (error) {
-      if (!(error instanceof StoreLocked)) throw error
-      if (attempt === ATTEMPTS) throw new StoreUnavailable(`${error.message}, which does not answer on ${socketPath(folder)}`, { cause: error })
-    }
-    await setTimeout(PAUSE_MILLISECONDS)
+  try {
+    return await patiently(async () => {
+      try {
+        return await use(remoteAdministration(socketPath(folder)))
+      } catch (error) {
+        if (!(error instanceof NoService)) throw error
+        return await inStore(settings, folder, use)
+      }
+    })
+  } catch (error) {
+    if (!(error instanceof StoreLocked)) throw error
+    throw new StoreUnavailable(`${error.message}, which does not answer on ${socketPath(folder)}`, { cause: error })
   }
 }
 

@@ -3,6 +3,7 @@ import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import { settings as list } from '../../config/settings.js'
+import { patiently } from './patience.js'
 import { isDefaultFolder, settingsOf } from './settings.js'
 
 export function serveCommand(program: Command): void {
@@ -17,7 +18,7 @@ export function serveCommand(program: Command): void {
       // Only here: to load libgit2 would double the time that every other command takes.
       const { startStandAlone } = await import('../../lib/stand-alone.js')
       if (isDefaultFolder(settings)) await mkdir(settings.repositories, { recursive: true })
-      const service = await startStandAlone(settings)
+      const service = await patiently(async () => await startStandAlone(settings))
       const script = fileURLToPath(new URL('../../../scripts/commit-status', import.meta.url))
       console.error(
         `commit-status: serving ${service.url} for the repositories in ${settings.repositories}, store ${settings.store}; ` +

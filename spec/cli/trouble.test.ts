@@ -41,6 +41,21 @@ t.test('A command waits for a store that is let go within some seconds', async (
   t.match(await ended, { status: 0, stderr: '' })
 })
 
+t.test('The service waits for a store that a command lets go within some seconds', async (t) => {
+  const place = new CommandPlace(t.testdir())
+  const store = await LevelStore.open(place.store)
+  const folder = watch(place.store)
+  const [service] = await Promise.all([
+    place.serve(t),
+    once(folder, 'change').then(async () => {
+      folder.close()
+      await store.close()
+    }),
+  ])
+  t.match(service.line, /serving http/)
+  t.match(await service.end('SIGTERM'), { status: 0 })
+})
+
 t.test('Commands at the same time wait for each other', async (t) => {
   const place = new CommandPlace(t.testdir())
   const users = ['a', 'b', 'c', 'd']
