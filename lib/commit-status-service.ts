@@ -58,10 +58,10 @@ export interface CommitStatusService {
 
   /**
    * Calls `listener` for every saved report, over HTTP or not, after it is on disk; for one commit in the order in
-   * which the reports were saved. Not for reports of the time before a restart. What a listener throws goes to the
-   * log and nowhere else.
+   * which the reports were saved. What a listener throws goes to the log and nowhere else.
+   * @returns takes the listener off again
    */
-  on(event: 'status', listener: StatusListener): void
+  on(event: 'status', listener: StatusListener): () => void
 
   /** The budget of failed log-ins, for the host's git log-ins to share. */
   readonly authFailures: FailureBudget
@@ -70,7 +70,7 @@ export interface CommitStatusService {
    * Who a token speaks for, `undefined` when it is unknown, expired or revoked. Counts nothing: see `authFailures`.
    * @throws ServiceError when it cannot be told; then log nobody in
    */
-  authenticate(token: string): Promise<Identity | undefined>
+  authenticate(token: string | undefined): Promise<Identity | undefined>
 
   /**
    * What a user (`undefined`: everybody) may do with a repository; `none` when it does not exist or cannot be told.
@@ -119,6 +119,9 @@ export async function createCommitStatusService(
   const logger = guardLogger(options.logger ?? silentLogger)
   const clock = options.clock ? guardClock(options.clock, logger) : systemClock
 
+  const failures = isBudget(options.authFailures)
+    ? guardFailureBudget(options.authFailures, guard('authFailures'))
+    : new MemoryFailureBudget({ limit: options.authFailures?.limit ?? 20, windowSeconds: options.authFailures?.windowSeconds ?? 600 })
   const { lacks } = await loadLibgit2()
   if (lacks !== undefined) logger.warn({}, lacks)
 
@@ -129,9 +132,6 @@ export async function createCommitStatusService(
   const tokens = new Tokens({ store: store.tokens, prefix: options.tokenPrefix ?? 'cst', clock, logger })
   const authenticator = options.authenticator ? guardAuthenticator(options.authenticator, guard('authenticator')) : tokens
   const policy = options.accessPolicy ? guardAccessPolicy(options.accessPolicy, guard('accessPolicy')) : new GrantPolicy(store.grants)
-  const failures = isBudget(options.authFailures)
-    ? guardFailureBudget(options.authFailures, guard('authFailures'))
-    : new MemoryFailureBudget({ limit: 20, windowSeconds: 600, ...options.authFailures })
 
   const commits = new CommitFinder()
   const events = new StatusEvents(logger)
@@ -139,20 +139,25 @@ export async function createCommitStatusService(
   const authentication = new Authentication({ authenticator, failures, clientAddress, logger })
   let closing: Promise<void> | undefined
   const trouble = () => (closing ? 'shutting down' : store.trouble())
+  const refuseWhenClosed = () => {
+    if (closing) throw new ServiceError('shutting_down')
+  }
 
   return {
-    handler: createHandler({ service, authentication, trouble, logger }),
+    handler: createHandler({ service, authentication, trouble, refuseWhenClosed, logger }),
     report: async (repository, sha, report, user) => {
-      const caller = user === undefined ? { host: true as const } : { user }
+      const caller = user === undefined ? { host: true as const } : { user: checkUser(user) }
       return await service.report(caller, parseRepositoryName(repository), sha, () => Promise.resolve(report))
     },
     list: async (repository, sha) => await service.list({ host: true }, parseRepositoryName(repository), sha),
-    on(_event, listener) {
-      events.on(listener)
+    on(event: string, listener) {
+      if (event !== 'status' || typeof listener !== 'function') throw new TypeError("on takes the event 'status' and a function")
+      return events.on(listener)
     },
     authFailures: failures,
     authenticate: async (token) => {
-      if (closing) throw new ServiceError('shutting_down')
+      refuseWhenClosed()
+      if (typeof token !== 'string') return undefined
       try {
         return await authenticator.authenticate(token)
       } catch (error) {
@@ -161,7 +166,7 @@ export async function createCommitStatusService(
     },
     access: async (user, repository) => {
       const name = parseRepositoryName(repository)
-      return name && !closing ? await service.access(user, name) : 'none'
+      return name && !closing ? await service.access(user === undefined ? undefined : checkUser(user), name) : 'none'
     },
     renameRepository: async (from, to) => await service.rename(checkName(from), checkName(to)),
     deleteRepository: async (repository) => await service.delete(checkName(repository)),
@@ -169,9 +174,12 @@ export async function createCommitStatusService(
     close: () =>
       (closing ??= (async () => {
         await service.close()
-        await tokens.close()
-        await store.close()
-        commits.close()
+        try {
+          await tokens.close()
+          await store.close()
+        } finally {
+          commits.close()
+        }
       })()),
     administered: { store, tokens, ...(repositories instanceof RepositoryFolder && { repositories }) },
   }
@@ -189,8 +197,14 @@ function isBudget(option: CommitStatusOptions['authFailures']): option is Failur
   return option !== undefined && 'retryAfter' in option
 }
 
-function checkName(repository: string): RepositoryName {
+/** Of a value that is no name, nobody knows whom the host meant. */
+function checkUser(user: unknown): string {
+  if (typeof user !== 'string' || user === '') throw new TypeError('the user must be a text that is not empty, or undefined')
+  return user
+}
+
+function checkName(repository: unknown): RepositoryName {
   const name = parseRepositoryName(repository)
-  if (!name) throw new TypeError(`${JSON.stringify(repository)} is no repository name: owner/repo`)
+  if (!name) throw new TypeError(`${String(repository)} is no repository name: owner/repo`)
   return name
 }

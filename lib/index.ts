@@ -6,6 +6,7 @@ export { ServiceError, type ErrorCode } from './errors.js'
 export type { Handler } from './http/handler.js'
 export type { ReportShape } from './report.js'
 export type { StatusList } from './service.js'
+export { StartError } from './start-error.js'
 export type { StatusEvent, StatusListener } from './status-events.js'
 
 // The parts that a host may replace.
@@ -19,6 +20,7 @@ export type { RepositoryName } from './repository-name.js'
 export type { ObjectFormat, ObjectId } from './object-id.js'
 export {
   StoreCorrupt,
+  StoreLocked,
   StoreUnavailable,
   type Grant,
   type GrantKey,

@@ -12,7 +12,7 @@ export interface ObjectId {
  * Parses a full object id, upper or lower case ("Commit id in paths" of the specification).
  * @returns `undefined` for anything but 40 or 64 hex digits: never an abbreviated id, a name or a revision.
  */
-export function parseObjectId(text: string): ObjectId | undefined {
-  if (!/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/i.test(text)) return undefined
+export function parseObjectId(text: unknown): ObjectId | undefined {
+  if (typeof text !== 'string' || !/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/i.test(text)) return undefined
   return { hex: text.toLowerCase(), format: text.length === 40 ? 'sha1' : 'sha256' }
 }

@@ -23,9 +23,9 @@ export function repositoryName(owner: string, name: string): RepositoryName | un
   return { owner, name, full: `${owner}/${name}` }
 }
 
-/** Parses `owner/repo`; `undefined` when it is not of that form or breaks the name rules. */
-export function parseRepositoryName(full: string): RepositoryName | undefined {
-  const [owner, name, ...rest] = full.split('/')
-  if (owner === undefined || name === undefined || rest.length > 0) return undefined
-  return repositoryName(owner, name)
+/** Parses `owner/repo`; `undefined` when it is not a text of that form or breaks the name rules. */
+export function parseRepositoryName(full: unknown): RepositoryName | undefined {
+  if (typeof full !== 'string') return undefined
+  const [owner = '', name = '', ...rest] = full.split('/')
+  return rest.length === 0 ? repositoryName(owner, name) : undefined
 }

@@ -12,6 +12,7 @@ import { refusalFor } from './refusal.js'
 import { RepositoryLeases, type Lease } from './repository-leases.js'
 import type { RepositoryName } from './repository-name.js'
 import type { StatusEvents } from './status-events.js'
+import { RunningOperations } from './running-operations.js'
 import { StoreUnavailable, type Store } from './store/store.js'
 
 /** Who asks: a user, nobody in particular, or the program that the service lives in. */
@@ -46,9 +47,7 @@ export interface StatusServiceParts {
 export class StatusService {
   readonly #parts: StatusServiceParts
   readonly #leases = new RepositoryLeases()
-  #underWay = 0
-  #closing = false
-  #whenIdle: (() => void) | undefined
+  readonly #running = new RunningOperations()
 
   constructor(parts: StatusServiceParts) {
     this.#parts = parts
@@ -61,16 +60,19 @@ export class StatusService {
    * @throws ServiceError
    */
   async report(caller: Caller, name: RepositoryName | undefined, sha: string, readBody: () => Promise<unknown>): Promise<CommitStatus> {
-    return await this.#accept(async () => {
+    return await this.#running.run(async () => {
       const lease = name && this.#leases.take(name)
       try {
         const [found, repository] = await this.#repository(caller, name, 'write')
         const commit = fullCommitId(sha)
-        const shape = reportShape(await readBody())
+        const shape = reportShape(await this.#running.arrival(readBody()))
         const state = allowedState(shape.state)
         await this.#confirm(repository, commit)
         const report = keptFieldRules(state, shape)
         return await this.#save(found, lease, commit, report)
+      } catch (error) {
+        // Whatever went wrong with a repository that has gone meanwhile.
+        throw lease?.revoked ? new ServiceError('repository_not_found', { cause: error }) : error
       } finally {
         if (lease) this.#leases.release(lease)
       }
@@ -82,7 +84,7 @@ export class StatusService {
    * @throws ServiceError
    */
   async list(caller: Caller, name: RepositoryName | undefined, sha: string): Promise<StatusList> {
-    return await this.#accept(async () => {
+    return await this.#running.run(async () => {
       const [found, repository] = await this.#repository(caller, name, 'read')
       const commit = fullCommitId(sha)
       await this.#confirm(repository, commit)
@@ -97,8 +99,10 @@ export class StatusService {
    * @throws ServiceError
    */
   async rename(from: RepositoryName, to: RepositoryName): Promise<void> {
-    await this.#accept(async () => {
+    if (from.full === to.full) return
+    await this.#running.run(async () => {
       this.#leases.revoke(from)
+      this.#parts.commits.forget()
       await stored(this.#parts.store.renameRepository(from, to))
     })
   }
@@ -109,16 +113,16 @@ export class StatusService {
    * @throws ServiceError
    */
   async delete(name: RepositoryName): Promise<void> {
-    await this.#accept(async () => {
+    await this.#running.run(async () => {
       this.#leases.revoke(name)
+      this.#parts.commits.forget()
       await stored(this.#parts.store.deleteRepository(name))
     })
   }
 
-  /** Refuses everything from now on; resolves when nothing is under way any more. */
+  /** Refuses everything from now on; resolves when nothing is under way any more. A report whose body has not arrived is not waited for. */
   async close(): Promise<void> {
-    this.#closing = true
-    if (this.#underWay > 0) await new Promise<void>((resolve) => (this.#whenIdle = resolve))
+    await this.#running.close()
   }
 
   /**
@@ -169,17 +173,6 @@ export class StatusService {
     const { status, previous } = await stored(store.statuses.save(name, commit, report, clock.now()))
     events.emit({ repository: name.full, status, previous })
     return status
-  }
-
-  async #accept<T>(operation: () => Promise<T>): Promise<T> {
-    if (this.#closing) throw new ServiceError('shutting_down')
-    this.#underWay++
-    try {
-      return await operation()
-    } finally {
-      this.#underWay--
-      if (this.#underWay === 0) this.#whenIdle?.()
-    }
   }
 
   async #confirm(repository: Repository, commit: ObjectId): Promise<void> {

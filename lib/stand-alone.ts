@@ -79,8 +79,7 @@ export async function startStandAlone(settings: Settings, parts: { logger?: Logg
   return {
     url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
     async close() {
-      await stop(server)
-      await closeSocket()
+      await Promise.all([stop(server), closeSocket()])
       await service.close()
     },
   }

@@ -14,19 +14,26 @@ export type StatusListener = (event: StatusEvent) => unknown
 
 /** Tells listeners of saved reports. What a listener throws, or its promise rejects with, goes to the log and no further. */
 export class StatusEvents {
-  readonly #listeners: StatusListener[] = []
+  readonly #listeners = new Set<{ readonly listener: StatusListener }>()
   readonly #logger: Logger
 
   constructor(logger: Logger) {
     this.#logger = logger
   }
 
-  on(listener: StatusListener): void {
-    this.#listeners.push(listener)
+  /** @returns takes the listener off again */
+  on(listener: StatusListener): () => void {
+    const entry = { listener }
+    this.#listeners.add(entry)
+    return () => {
+      this.#listeners.delete(entry)
+    }
   }
 
   emit(event: StatusEvent): void {
-    for (const listener of this.#listeners) void this.#tell(listener, event)
+    // What one listener does to it must not reach another one, nor whoever reported.
+    for (const shared of [event, event.status, event.previous]) Object.freeze(shared)
+    for (const { listener } of [...this.#listeners]) void this.#tell(listener, event)
   }
 
   async #tell(listener: StatusListener, event: StatusEvent): Promise<void> {

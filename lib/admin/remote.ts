@@ -39,13 +39,21 @@ export function administrationListener(administration: Administration, logger: L
   return (incoming, response) => {
     // At once, so that whoever asks can tell a long command from a service that hangs.
     response.writeHead(200, { 'Content-Type': 'application/json' }).flushHeaders()
-    void reply(administration, incoming, logger).then((answer) => {
-      response.end(JSON.stringify(answer))
-    })
+    void reply(administration, incoming, logger).then((answer) => response.end(answer))
   }
 }
 
-async function reply(administration: Administration, incoming: IncomingMessage, logger: Logger): Promise<Reply> {
+/** The reply as it is sent. Never rejects, not even when it is longer than a string may be. */
+async function reply(administration: Administration, incoming: IncomingMessage, logger: Logger): Promise<string> {
+  try {
+    return JSON.stringify(await perform(administration, incoming, logger))
+  } catch (error) {
+    logger.error({ err: error }, 'the reply to a command could not be made')
+    return JSON.stringify({ failed: reasonOf(error) } satisfies Reply)
+  }
+}
+
+async function perform(administration: Administration, incoming: IncomingMessage, logger: Logger): Promise<Reply> {
   try {
     const call: unknown = JSON.parse(await getRawBody(incoming, { limit: MOST_CALL_BYTES, encoding: 'utf8' }))
     if (!isCall(call)) return { refused: 'the running service does not know this command; is it of another version?' }

@@ -78,6 +78,8 @@ export class Tokens implements Authenticator {
     try {
       await this.#store.noteUse(uses)
       for (const [id, hour] of uses) this.#noted.set(id, hour)
+      const latest = [...uses.values()].reduce((one, other) => (one > other ? one : other))
+      for (const [id, hour] of this.#noted) if (hour < latest) this.#noted.delete(id)
     } catch (error) {
       for (const [id, hour] of uses) if (!this.#uses.has(id)) this.#uses.set(id, hour)
       this.#logger.warn({ err: error }, 'the last use of tokens could not be noted')

@@ -51,9 +51,13 @@ export class CommitFinder implements Commits {
     return await lookUp
   }
 
+  forget(): void {
+    this.#handles.clear()
+  }
+
   close(): void {
     this.#closed = true
-    this.#handles.clear()
+    this.forget()
   }
 
   async #find(directory: string, id: ObjectId): Promise<boolean> {
@@ -79,8 +83,6 @@ export class CommitFinder implements Commits {
     const known = this.#handles.get(directory)
     if (known && (await known.isCurrent())) return known
     if (known) this.#drop(directory, known)
-    const other = this.#handles.get(directory)
-    if (other) return other
     const handle = new Handle(directory)
     if (this.#closed) handle.retire()
     else this.#handles.set(directory, handle)

@@ -11,6 +11,9 @@ export interface Commits {
    */
   has(directory: string, id: ObjectId): Promise<boolean>
 
+  /** Forgets what it holds open: whatever was moved or removed before this call is seen by every look-up after it. */
+  forget(): void
+
   /** Lets go of every open file; look-ups under way are finished first. */
   close(): void
 }

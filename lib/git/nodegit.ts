@@ -5,6 +5,9 @@ import { StartError } from '../start-error.js'
 /** What libgit2 answers when an object is not in the object database (GIT_ENOTFOUND). */
 const NOT_FOUND = -3
 
+/** What the bridge answers in place of a commit (GIT_EEXISTS); a libgit2 without it gives the commit. */
+const IS_COMMIT = -4
+
 /** What the bridge says, or a libgit2 without it, with NOT_FOUND, of an object that is no commit. */
 const NO_COMMIT = ['the object is not a commit', 'the requested type does not match the type in the ODB']
 
@@ -77,16 +80,12 @@ export class OpenRepository {
     // For an id of the other format, libgit2 1.9 writes past the end of a buffer as long as its own ids.
     if (id.format !== this.#format) return 'nothing'
     this.#readers++
-    try {
-      await this.#git.Commit.lookup(this.#repository, this.#git.Oid.fromString(id.hex))
-      return 'commit'
-    } catch (error) {
-      if (isNotFound(error)) return NO_COMMIT.includes(error.message) ? 'another object' : 'nothing'
-      throw error
-    } finally {
-      this.#readers--
-      if (this.#closing) this.close()
-    }
+    const outcome: unknown = await this.#git.Commit.lookup(this.#repository, this.#git.Oid.fromString(id.hex)).catch((error: unknown) => error)
+    this.#readers--
+    if (this.#closing) this.close()
+    if (outcome instanceof this.#git.Commit || hasCode(outcome, IS_COMMIT)) return 'commit'
+    if (hasCode(outcome, NOT_FOUND)) return NO_COMMIT.includes(outcome.message) ? 'another object' : 'nothing'
+    throw outcome
   }
 
   /** Lets go of the files once the last look-up under way has ended; one that begins later does so again. */
@@ -98,6 +97,6 @@ export class OpenRepository {
   }
 }
 
-function isNotFound(error: unknown): error is Error {
-  return error instanceof Error && 'errno' in error && error.errno === NOT_FOUND
+function hasCode(outcome: unknown, code: number): outcome is Error {
+  return outcome instanceof Error && 'errno' in outcome && outcome.errno === code
 }

@@ -92,35 +92,41 @@ function alternatesOf(folder: string): string {
 async function provePack(base: string): Promise<void> {
   const [index, pack] = [await readEnds(`${base}.idx`), await readEnds(`${base}.pack`)]
   const isPack = pack.head.toString('latin1', 0, 4) === 'PACK' && pack.head.readUInt32BE(4) === 2
-  const sameCount = pack.head.readUInt32BE(8) === objectsIn(index.head)
-  const sameChecksum = (['sha1', 'sha256'] satisfies ObjectFormat[]).some((format) => {
-    const size = format === 'sha1' ? 20 : 32
-    return index.tail.subarray(-2 * size, -size).equals(pack.tail.subarray(-size))
+  const objects = pack.head.readUInt32BE(8)
+  const fits = (['sha1', 'sha256'] satisfies ObjectFormat[]).some((format) => {
+    const bytes = format === 'sha1' ? 20 : 32
+    const checksum = index.tail.subarray(-2 * bytes, -bytes)
+    return isIndexOf(objects, index, bytes) && checksum.equals(pack.tail.subarray(-bytes))
   })
-  if (!isPack || !sameCount || !sameChecksum) throw new Error(`${base}.pack and its index do not fit together`)
+  if (!isPack || !fits) throw new Error(`${base}.pack and its index do not fit together`)
 }
 
-/** The last of an index's 256 running totals, which follow the header of version 2 or begin the file of version 1. */
-function objectsIn(head: Buffer): number | undefined {
-  const start = head.readUInt32BE(0) === 0xff744f63 ? 8 : 0
-  if (start > 0 && head.readUInt32BE(4) !== 2) return undefined
-  let total = 0
-  for (let at = start; at < start + 256 * 4; at += 4) {
-    const next = head.readUInt32BE(at)
-    if (next < total) return undefined
-    total = next
-  }
-  return total
+/** Whether an index of version 1 or 2 is as long as so many objects make it, and its 256 running totals end with them. */
+function isIndexOf(objects: number, { head, size }: Ends, bytes: number): boolean {
+  const isVersion2 = head.readUInt32BE(0) === 0xff744f63 && head.readUInt32BE(4) === 2
+  const [start, entry] = isVersion2 ? [8, bytes + 8] : [0, bytes + 4]
+  const totals = Array.from({ length: 256 }, (_, at) => head.readUInt32BE(start + at * 4))
+  const grow = totals.every((total, at) => at === 0 || total >= head.readUInt32BE(start + (at - 1) * 4))
+  const least = start + totals.length * 4 + objects * entry + 2 * bytes
+  // Version 2 has 8 bytes more for each object that begins beyond 2 GB of the pack.
+  const most = isVersion2 ? least + objects * 8 : least
+  return size >= least && size <= most && grow && totals.at(-1) === objects
 }
 
-async function readEnds(path: string): Promise<{ head: Buffer; tail: Buffer }> {
+interface Ends {
+  readonly head: Buffer
+  readonly tail: Buffer
+  readonly size: number
+}
+
+async function readEnds(path: string): Promise<Ends> {
   const file = await open(path)
   try {
     const { size } = await file.stat()
     const [head, tail] = [Buffer.alloc(8 + 256 * 4), Buffer.alloc(64)]
     await file.read(head, 0, head.length, 0)
     await file.read(tail, 0, tail.length, Math.max(0, size - tail.length))
-    return { head, tail }
+    return { head, tail, size }
   } finally {
     await file.close()
   }

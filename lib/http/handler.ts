@@ -13,6 +13,8 @@ export interface HandlerParts {
   readonly authentication: Authentication
   /** `undefined` when the service accepts reports, else the reason. */
   readonly trouble: () => string | undefined
+  /** Throws `shutting_down` once the service is closing. */
+  readonly refuseWhenClosed: () => void
   readonly logger: Logger
 }
 
@@ -31,7 +33,7 @@ interface Route {
 }
 
 /** The HTTP edge: addresses and methods to operations, refusals and failures to answers. */
-export function createHandler({ service, authentication, trouble, logger }: HandlerParts): Handler {
+export function createHandler({ service, authentication, trouble, refuseWhenClosed, logger }: HandlerParts): Handler {
   // Patterns, since polka's own would take any letter case and a slash at the end.
   const routes: readonly Route[] = [
     {
@@ -64,6 +66,7 @@ export function createHandler({ service, authentication, trouble, logger }: Hand
     (operation: Operation): Middleware =>
     async (request, response) => {
       await new Exchange(request, response, logger).answer(async () => {
+        refuseWhenClosed()
         checkEscapes(request.path)
         return await operation(request)
       })
@@ -80,19 +83,29 @@ export function createHandler({ service, authentication, trouble, logger }: Hand
       next()
       return
     }
-    makeAssignable(request)
-    // Polka would call a `next` before any route, so it gets none (its type asks for one).
-    Reflect.apply(app.handler, app, [request, response])
+    try {
+      makeAssignable(request)
+      // Polka would call a `next` before any route, so it gets none (its type asks for one).
+      Reflect.apply(app.handler, app, [request, response])
+    } catch (error) {
+      void new Exchange(request, response, logger).answer(() => {
+        throw new Error('the request is not as node:http makes it', { cause: error })
+      })
+    }
   }
 }
 
+/** What stands before the path of a target in absolute form, which a server must accept (RFC 9112, 3.2.2). */
+const AUTHORITY = /^https?:\/\/[^/?#]*/i
+
 function isOurs({ url = '' }: IncomingMessage): boolean {
-  return /^\/api\/v1(?:[/?]|$)/.test(url)
+  return /^\/api\/v1(?:[/?]|$)/.test(url.replace(AUTHORITY, ''))
 }
 
-/** Polka writes to these members; express has them as getters that refuse. */
+/** Polka writes to these members; express has some as getters that refuse. */
 function makeAssignable(request: IncomingMessage): void {
-  for (const member of ['path', 'query']) {
+  request.url = request.url?.replace(AUTHORITY, '') ?? ''
+  for (const member of ['params', 'path', 'query', 'search']) {
     if (member in request) Object.defineProperty(request, member, { value: undefined, writable: true, configurable: true })
   }
 }

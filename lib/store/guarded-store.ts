@@ -1,7 +1,7 @@
 import { Ajv } from 'ajv'
 import { STATES, type CommitStatus } from '../commit-status.js'
 import { atOnce, guarded, type Guard } from '../guard.js'
-import type { Grant, SavedStatus, Store, TokenRecord, TokenUse } from './store.js'
+import { StoreUnavailable, type Grant, type SavedStatus, type Store, type TokenRecord, type TokenUse } from './store.js'
 
 /** A store of the host, behind a guard: see host-parts.ts. */
 export function guardStore(store: Store, guard: Guard): Store {
@@ -21,7 +21,8 @@ export function guardStore(store: Store, guard: Guard): Store {
       noteUse: async (...args) => await guarded(guard, 'tokens.noteUse', () => tokens.noteUse(...args), isNothing),
     },
     grants: {
-      of: async (...args) => await guarded(guard, 'grants.of', () => grants.of(...args), isGrantList),
+      // Without an answer nobody knows the right: to be tried again later, not to be taken for none.
+      of: async (...args) => await guarded(guard, 'grants.of', () => grants.of(...args), isGrantList).catch(unavailable),
       set: async (...args) => await guarded(guard, 'grants.set', () => grants.set(...args), isNothing),
       remove: async (...args) => await guarded(guard, 'grants.remove', () => grants.remove(...args), isBoolean),
       list: async (...args) => await guarded(guard, 'grants.list', () => grants.list(...args), isGrantList),
@@ -38,6 +39,10 @@ export function guardStore(store: Store, guard: Guard): Store {
     },
     close: async () => await guarded(guard, 'close', () => store.close(), isNothing),
   }
+}
+
+function unavailable(cause: unknown): never {
+  throw new StoreUnavailable('the store does not tell grants', { cause })
 }
 
 /** Moving all that a large repository has takes longer than one answer. */

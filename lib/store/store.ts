@@ -41,16 +41,19 @@ export class StoreUnavailable extends Error {
   override readonly name: string = 'StoreUnavailable'
 }
 
+/** Another process has the store open. */
+export class StoreLocked extends StoreUnavailable {
+  override readonly name: string = 'StoreLocked'
+
+  /** @param folder of the store */
+  constructor(folder: string, cause: Error) {
+    super(`the store ${folder} is in use by another process`, { cause })
+  }
+}
+
 /** A stored value is not what was written. */
 export class StoreCorrupt extends Error {
   override readonly name = 'StoreCorrupt'
-}
-
-/** Names the status of one check: a commit has at most one for each context. */
-export interface StatusKey {
-  readonly repository: RepositoryName
-  readonly commit: ObjectId
-  readonly context: string
 }
 
 export interface SavedStatus {

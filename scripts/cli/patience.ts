@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { StoreLocked } from '../../lib/store/level/database.js'
+import { StoreLocked } from '../../lib/store/store.js'
 
 /** A service that is starting or stopping, or a command, holds the store for a moment. */
 const ATTEMPTS = 30

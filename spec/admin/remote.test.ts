@@ -49,6 +49,19 @@ t.test('A fault of the service is told in words, and its cause is in the log', a
   t.match(log, [{ msg: 'a command failed', err: { code: 'ENOENT', stack: /scandir/ } }])
 })
 
+t.test('An answer that cannot be put in words fails the command, not the service', async (t) => {
+  const { admin, folder } = await startService(t)
+  const log: string[] = []
+  const logger = { ...silentLogger, error: (_facts: object, message: string) => log.push(message) }
+  // As an answer that is longer than a string may be.
+  const unspeakable = { toJSON: () => { throw new RangeError('Invalid string length') } }
+  const server = createHttpServer(administrationListener({ ...admin, listTokens: async () => [unspeakable as never] }, logger))
+  await withShortPath(join(folder, 'socket'), async (short) => await once(server.listen(short), 'listening'))
+  t.teardown(() => server.close())
+  await t.rejects(remoteAdministration(join(folder, 'socket')).listTokens(null), { name: 'CommandFailed', message: 'Invalid string length' })
+  t.strictSame(log, ['the reply to a command could not be made'])
+})
+
 t.test('Where nobody listens, there is no service', async (t) => {
   const folder = t.testdir({ file: '' })
   const left = join(folder, 's')

@@ -1,6 +1,7 @@
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { RepositoryUnreadable } from '../../lib/git/commits.js'
 import { formats, makeFinder, unknownId } from '../fixtures/finder.js'
 import { git, makeCommit, makeRepository } from '../fixtures/git.js'
 import { borrow } from '../fixtures/history.js'
@@ -19,6 +20,9 @@ for (const format of formats) {
     const finder = makeFinder(t)
     const found = await Promise.all(commits.map(async (commit) => await finder.has(chain[0] ?? '', commit)))
     t.strictSame(found, commits.map((_, at) => at <= 6), 'through alternates of alternates, absolute and relative, as deep as git goes')
+    t.equal(await finder.has(chain[0] ?? '', unknownId(format)), false)
+    writeFileSync(join(chain[6] ?? '', 'objects/pack/pack-1.idx'), '')
+    await t.rejects(finder.has(chain[0] ?? '', unknownId(format)), RepositoryUnreadable, 'and the deepest one must be readable')
   })
 
   t.test(`Repositories may borrow from each other in a circle, format ${format}`, async (t) => {

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import t from 'tap'
 import { RepositoryUnreadable } from '../../lib/git/commits.js'
 import type { ObjectFormat } from '../../lib/object-id.js'
+import { inflatesCommits } from '../fixtures/bridge.js'
 import { formats, makeFinder, unknownId } from '../fixtures/finder.js'
 import { git, makeCommit } from '../fixtures/git.js'
 import { borrow, makeHistory, makeRepositoryWithHistory } from '../fixtures/history.js'
@@ -34,6 +35,7 @@ const damages: Record<string, Damage> = {
   'no pack to an index': { make: ({ pack }) => rmSync(`${pack}.pack`), readable: beyondFirstPack },
   'a cut index': { make: ({ pack }) => cut(`${pack}.idx`, 0.5), readable: beyondFirstPack },
   'an index that lacks its last byte': { make: ({ pack }) => cut(`${pack}.idx`, -1), readable: beyondFirstPack },
+  'an index that lacks its middle': { make: ({ pack }) => cutOut(`${pack}.idx`), readable: beyondFirstPack },
   'an empty index': { make: ({ pack }) => cut(`${pack}.idx`, 0), readable: beyondFirstPack },
   'an index of an unknown version': { make: ({ pack }) => overwrite(`${pack}.idx`, 4), readable: beyondFirstPack },
   'an index whose counts go down': { make: ({ pack }) => overwrite(`${pack}.idx`, 8), readable: beyondFirstPack },
@@ -76,6 +78,11 @@ function writable(path: string, change: () => void): void {
 function cut(path: string, keep: number): void {
   const { length } = readFileSync(path)
   writable(path, () => truncateSync(path, keep < 0 ? length + keep : keep < 1 ? Math.floor(length * keep) : keep))
+}
+
+function cutOut(path: string): void {
+  const content = readFileSync(path)
+  writable(path, () => writeFileSync(path, Buffer.concat([content.subarray(0, -200), content.subarray(-100)])))
 }
 
 function overwrite(path: string, at: number): void {
@@ -152,6 +159,22 @@ for (const format of formats) {
       await t.rejects(finder.has(directory, commits.loose), RepositoryUnreadable, name)
       t.equal(await finder.has(directory, commits.firstPack), true, name)
       t.equal(await finder.has(directory, unknownId(format)), false, name)
+    }
+  })
+
+  t.test(`A loose commit (${format}) that is cut behind its header is confirmed, as git does, and holds nobody up`, { buffered: true, skip: inflatesCommits }, async (t) => {
+    const { directory, commits } = copy(original, t.testdir())
+    const path = loosePath(directory, commits.loose)
+    cut(path, -1)
+    t.equal(await git('-C', directory, 'cat-file', '-t', commits.loose), 'commit')
+    const finder = makeFinder(t)
+    const asked = Array.from({ length: 20 }, (_, number) => [commits.loose, commits.firstPack, unknownId(format, number)]).flat()
+    t.strictSame(new Set(await Promise.all(asked.map(async (id) => `${id.startsWith('facade')} ${await finder.has(directory, id)}`))), new Set(['false true', 'true false']))
+    const { length } = readFileSync(path)
+    for (let bytes = length - 1; bytes >= 0; bytes -= 5) {
+      cut(path, bytes)
+      const answer = await finder.has(directory, commits.loose).catch((error: unknown) => error instanceof RepositoryUnreadable)
+      t.equal(answer, true, `${bytes} bytes: confirmed or refused`)
     }
   })
 

@@ -1,7 +1,7 @@
 import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { StoreLocked } from '../../lib/store/level/database.js'
+import { StoreLocked } from '../../lib/store/store.js'
 import { LevelStore } from '../../lib/store/level/level-store.js'
 import { levelFolder, openStore } from '../../lib/store/open-store.js'
 import { StoreUnavailable } from '../../lib/store/store.js'

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { Level } from 'level'
 import { reasonOf } from '../../reason.js'
-import { StoreUnavailable } from '../store.js'
+import { StoreLocked, StoreUnavailable } from '../store.js'
 
 /** One change of the database. */
 export type Operation =
@@ -81,15 +81,6 @@ export class Database {
 
   async close(): Promise<void> {
     await this.#level.close()
-  }
-}
-
-/** Another process has the store open. */
-export class StoreLocked extends StoreUnavailable {
-  override readonly name = 'StoreLocked'
-
-  constructor(folder: string, cause: Error) {
-    super(`the store ${folder} is in use by another process`, { cause })
   }
 }
 

@@ -69,8 +69,13 @@ export class LevelStatuses implements StatusStore {
   }
 }
 
+/** A damaged value counts as older than any other. */
 function updatedAt(key: string, value: string): string {
-  return decode(key, value, isStored).updated_at
+  try {
+    return decode(key, value, isStored).updated_at
+  } catch {
+    return ''
+  }
 }
 
 function prefix(repository: RepositoryName, commit: ObjectId): string {

@@ -129,9 +129,11 @@ export class Writer {
   }
 
   async #write(batch: readonly Waiting[]): Promise<void> {
-    const keys = [...new Set(batch.flatMap((waiting) => waiting.reads))]
-    const found = keys.length > 0 ? await this.#database.read(keys) : []
-    const values = new Map(keys.map((key, index) => [key, found[index]]))
+    const values = await this.#read(batch).catch((error: unknown) => {
+      // Nothing has been written, so nothing but these changes is in doubt.
+      for (const waiting of batch) waiting.fail(error)
+    })
+    if (!values) return
     const operations = new Map<string, Operation>()
     const acknowledgements: (() => void)[] = []
     for (const waiting of batch) {
@@ -148,5 +150,11 @@ export class Writer {
     }
     if (operations.size > 0) await this.#database.write([...operations.values()])
     for (const acknowledge of acknowledgements) acknowledge()
+  }
+
+  async #read(batch: readonly Waiting[]): Promise<Map<string, string | undefined>> {
+    const keys = [...new Set(batch.flatMap((waiting) => waiting.reads))]
+    const found = keys.length > 0 ? await this.#database.read(keys) : []
+    return new Map(keys.map((key, index) => [key, found[index]]))
   }
 }

@@ -1,0 +1,42 @@
+import { execFile } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { RepositoryUnreadable } from '../../lib/git/commits.js'
+import { formats, makeFinder, unknownId } from '../fixtures/finder.js'
+import { git } from '../fixtures/git.js'
+import { makeHistory, makeRepositoryWithHistory } from '../fixtures/history.js'
+
+/** Does something while this process cannot open one file more. */
+async function withoutDescriptors<T>(work: () => Promise<T>): Promise<T> {
+  const limit = async (value: string): Promise<unknown> => await promisify(execFile)('prlimit', ['--pid', String(process.pid), `--nofile=${value}`])
+  const taken: number[] = []
+  const { stdout } = await promisify(execFile)('prlimit', ['--pid', String(process.pid), '--nofile', '--output=SOFT', '--noheadings'])
+  await limit('200:')
+  try {
+    for (;;) taken.push(openSync('/dev/null', 'r'))
+  } catch {
+    return await work()
+  } finally {
+    for (const descriptor of taken) closeSync(descriptor)
+    await limit(`${stdout.trim()}:`)
+  }
+}
+
+const skip = await promisify(execFile)('prlimit', ['--version']).then(() => false as const, () => 'there is no prlimit')
+
+for (const format of formats) {
+  t.test(`Without file descriptors nothing is taken for missing, format ${format}`, { skip }, async (t) => {
+    const { directory, commits } = await makeRepositoryWithHistory(t.testdir(), 'alice/hello', { format })
+    await git('-C', directory, 'repack', '-adq')
+    const others = await makeHistory(directory, 3, 'other')
+    await git('-C', directory, 'repack', '-dq')
+    const finder = makeFinder(t)
+    t.equal(await finder.has(directory, unknownId(format, 1)), false, 'the packs have been looked into, but for their contents')
+    const asked = [...commits, ...others, unknownId(format, 1), unknownId(format, 2)]
+    const answers = await withoutDescriptors(async () => await Promise.allSettled(asked.map(async (id) => await finder.has(directory, id))))
+    for (const answer of answers) t.ok(answer.status === 'rejected' ? answer.reason instanceof RepositoryUnreadable : answer.value, 'refused or confirmed')
+    t.ok(answers.some(({ status }) => status === 'rejected'), 'something could not be told')
+    t.strictSame(await Promise.all(asked.map(async (id) => await finder.has(directory, id))), asked.map((id) => !id.startsWith('facade')), 'all is well again')
+  })
+}

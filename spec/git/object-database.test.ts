@@ -1,0 +1,110 @@
+import { appendFileSync, chmodSync, copyFileSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import t from 'tap'
+import { ObjectDatabase } from '../../lib/git/object-database.js'
+import { formats, objectId, unknownId } from '../fixtures/finder.js'
+import { git, makeCommit, makeRepository } from '../fixtures/git.js'
+import { borrow, makeHistory, makeRepositoryWithHistory } from '../fixtures/history.js'
+
+/** Waits until nothing has changed for so long that there is a stamp. */
+async function stampOf(database: ObjectDatabase): Promise<string> {
+  for (;;) {
+    const stamp = await database.stamp()
+    if (stamp !== undefined) return stamp
+    await setTimeout(5)
+  }
+}
+
+t.test('The stamp stays the same as long as no pack and no alternate comes or goes', async (t) => {
+  const { directory } = await makeRepositoryWithHistory(t.testdir(), 'alice/hello')
+  const database = await ObjectDatabase.open(directory)
+  const before = await stampOf(database)
+  t.equal(await stampOf(database), before)
+  await makeCommit(directory)
+  t.equal(await stampOf(database), before, 'loose objects are no packs')
+})
+
+t.test('The stamp is another one after each change of packs and alternates, and none just after it', async (t) => {
+  const folder = t.testdir()
+  const lender = await makeRepositoryWithHistory(folder, 'alice/lender')
+  const { directory } = await makeRepositoryWithHistory(folder, 'alice/hello')
+  borrow(directory, '../../lender.git/objects')
+  const database = await ObjectDatabase.open(directory)
+  const packs = join(directory, 'objects/pack')
+  const changes: Record<string, () => unknown> = {
+    'a pack that comes': () => writeFileSync(join(packs, 'pack-1.idx'), ''),
+    'a pack that is renamed': () => renameSync(join(packs, 'pack-1.idx'), join(packs, 'pack-2.idx')),
+    'a pack that goes': () => rmSync(join(packs, 'pack-2.idx')),
+    'a pack of an alternate': () => writeFileSync(join(lender.directory, 'objects/pack/pack-1.idx'), ''),
+    'one alternate more': () => appendFileSync(join(directory, 'objects/info/alternates'), '../../other.git/objects\n'),
+    'an alternate of an alternate': () => borrow(lender.directory, '../../other.git/objects'),
+    'no packs any more': () => rmSync(packs, { recursive: true }),
+    'packs again': () => mkdirSync(packs),
+    'other rights': () => chmodSync(packs, 0o755),
+  }
+  let stamp = await stampOf(database)
+  for (const [name, change] of Object.entries(changes)) {
+    change()
+    const at = await database.stamp()
+    if (!name.startsWith('no ')) t.equal(at, undefined, `${name}: it has just changed`)
+    const next = await stampOf(database)
+    t.not(next, stamp, name)
+    stamp = next
+  }
+})
+
+for (const format of formats) {
+  t.test(`It is proved that what libgit2 does not find is not there, format ${format}`, async (t) => {
+    const { directory, commits } = await makeRepositoryWithHistory(t.testdir(), 'alice/hello', { format })
+    const unknown = objectId(unknownId(format))
+    const loose = objectId(commits[0] ?? '')
+    await t.resolves((await ObjectDatabase.open(directory)).proveReadable(unknown), 'without packs')
+    await t.rejects((await ObjectDatabase.open(directory)).proveReadable(loose), { message: /is there, but cannot be read/ })
+    await git('-C', directory, 'repack', '-dq')
+    await makeHistory(directory, 3, 'other')
+    await git('-C', directory, '-c', 'pack.indexVersion=1', 'repack', '-dq')
+    await t.resolves((await ObjectDatabase.open(directory)).proveReadable(unknown), 'with packs whose indexes are of both versions')
+    const [one = '', two = ''] = readdirSync(join(directory, 'objects/pack')).filter((file) => file.endsWith('.idx')).map((file) => join(directory, 'objects/pack', file))
+    rmSync(one)
+    copyFileSync(two, one)
+    await t.rejects((await ObjectDatabase.open(directory)).proveReadable(unknown), { message: /do not fit together/ }, 'with the index of another pack')
+  })
+}
+
+t.test('Packs are proved once, what is loose each time', async (t) => {
+  const { directory, commits } = await makeRepositoryWithHistory(t.testdir(), 'alice/hello')
+  const [commit = ''] = commits
+  await git('-C', directory, 'repack', '-adq')
+  const database = await ObjectDatabase.open(directory)
+  await t.resolves(database.proveReadable(objectId(commit)))
+  const [pack = ''] = readdirSync(join(directory, 'objects/pack')).filter((file) => file.endsWith('.pack'))
+  chmodSync(join(directory, 'objects/pack', pack), 0o600)
+  truncateSync(join(directory, 'objects/pack', pack), 10)
+  await t.resolves(database.proveReadable(objectId(commit)), 'that a pack was cut shows when it is opened again')
+  mkdirSync(join(directory, 'objects', commit.slice(0, 2)))
+  writeFileSync(join(directory, 'objects', commit.slice(0, 2), commit.slice(2)), '')
+  await t.rejects(database.proveReadable(objectId(commit)), { message: /is there, but cannot be read/ })
+})
+
+t.test('What is borrowed is proved too', async (t) => {
+  const folder = t.testdir()
+  const [directory, lender] = [await makeRepository(folder, 'alice/hello'), await makeRepository(folder, 'alice/lender')]
+  const unknown = objectId(unknownId('sha1'))
+  borrow(directory, '# a remark', '', '../../lender.git/objects', join(lender, 'objects'), './pack/../../objects')
+  await t.resolves((await ObjectDatabase.open(directory)).proveReadable(unknown))
+  writeFileSync(join(lender, 'objects/pack/pack-1.idx'), '')
+  await t.rejects((await ObjectDatabase.open(directory)).proveReadable(unknown), { code: 'ENOENT' })
+  rmSync(join(lender, 'objects/pack/pack-1.idx'))
+  rmSync(join(lender, 'objects'), { recursive: true })
+  symlinkSync('objects', join(lender, 'objects'))
+  await t.rejects(ObjectDatabase.open(directory), { code: 'ELOOP' })
+})
+
+t.test('Alternates that name each other many times over are read once each', async (t) => {
+  const folder = t.testdir()
+  const all = await Promise.all(Array.from({ length: 20 }, async (_, number) => await makeRepository(folder, `alice/${number}`)))
+  for (const directory of all) borrow(directory, ...all.map((each) => join(each, 'objects')))
+  const stamp = await stampOf(await ObjectDatabase.open(all[0] ?? ''))
+  t.equal(stamp.split(',').length, 2 * all.length)
+})

@@ -1,0 +1,121 @@
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import t from 'tap'
+import { RepositoryFolder } from '../../lib/git/repository-folder.js'
+import { repositoryName, type RepositoryName } from '../../lib/repository-name.js'
+import { makeRepository } from '../fixtures/git.js'
+
+function nameOf(owner: string, name: string): RepositoryName {
+  const taken = repositoryName(owner, name)
+  if (!taken) throw new TypeError(`${owner}/${name} is no name`)
+  return taken
+}
+
+async function listOf(repositories: RepositoryFolder): Promise<Record<string, boolean>> {
+  const listed: Record<string, boolean> = {}
+  for await (const { name, public: isPublic } of repositories.list()) listed[name.full] = isPublic
+  return listed
+}
+
+const hello = nameOf('alice', 'hello')
+
+t.test('<repositories>/<owner>/<repo>.git is the repository <owner>/<repo>', async (t) => {
+  const folder = t.testdir()
+  const directory = await makeRepository(folder, 'alice/hello')
+  const repositories = new RepositoryFolder(folder)
+  t.strictSame(await repositories.find(hello), { directory, public: false })
+  t.equal(await repositories.find(nameOf('alice', 'Hello')), undefined, 'letter case counts')
+  t.equal(await repositories.find(nameOf('alice', 'other')), undefined)
+  t.equal(await repositories.find(nameOf('bob', 'hello')), undefined)
+})
+
+t.test('The directory of a repository is an absolute path', async (t) => {
+  const folder = t.testdir()
+  const directory = await makeRepository(folder, 'alice/hello')
+  t.equal((await new RepositoryFolder(relative(process.cwd(), folder)).find(hello))?.directory, directory)
+})
+
+t.test('A repository that comes or goes is seen at once', async (t) => {
+  const folder = t.testdir()
+  const repositories = new RepositoryFolder(folder)
+  t.equal(await repositories.find(hello), undefined)
+  const directory = await makeRepository(folder, 'alice/hello')
+  t.ok(await repositories.find(hello))
+  rmSync(directory, { recursive: true })
+  t.equal(await repositories.find(hello), undefined)
+})
+
+t.test('A repository is public exactly while git-daemon-export-ok stands in it', async (t) => {
+  const folder = t.testdir()
+  const directory = await makeRepository(folder, 'alice/hello')
+  const [mark, repositories] = [join(directory, 'git-daemon-export-ok'), new RepositoryFolder(folder)]
+  for (let round = 0; round < 3; round++) {
+    t.equal((await repositories.find(hello))?.public, false)
+    writeFileSync(mark, '')
+    t.equal((await repositories.find(hello))?.public, true)
+    rmSync(mark)
+  }
+  mkdirSync(mark)
+  t.equal((await repositories.find(hello))?.public, true, 'git takes a folder of this name as well')
+  rmSync(mark, { recursive: true })
+  symlinkSync('nowhere', mark)
+  t.equal((await repositories.find(hello))?.public, false, 'and no link that leads nowhere')
+  rmSync(mark)
+  symlinkSync(mark, mark)
+  t.equal((await repositories.find(hello))?.public, false, 'what cannot be determined is private')
+  writeFileSync(join(folder, 'git-daemon-export-ok'), '')
+  writeFileSync(join(folder, 'alice/git-daemon-export-ok'), '')
+  t.equal((await repositories.find(hello))?.public, false, 'the mark of another folder does not count')
+})
+
+t.test('A repository may be a link to one; a link in a circle cannot be looked up', async (t) => {
+  const folder = t.testdir({ alice: {} })
+  const elsewhere = await makeRepository(folder, 'elsewhere/hello', { public: true })
+  symlinkSync(elsewhere, join(folder, 'alice/hello.git'))
+  const repositories = new RepositoryFolder(folder)
+  t.strictSame(await repositories.find(hello), { directory: join(folder, 'alice/hello.git'), public: true })
+  symlinkSync('circle.git', join(folder, 'alice/circle.git'))
+  await t.rejects(repositories.find(nameOf('alice', 'circle')), { code: 'ELOOP' })
+})
+
+t.test('Files, and folders that have no .git ending, are no repositories', async (t) => {
+  const folder = t.testdir({ alice: { 'file.git': '', plain: { HEAD: '' }, 'folder.git': {} }, bob: '', 'carol.git': { HEAD: '' } })
+  const repositories = new RepositoryFolder(folder)
+  t.equal(await repositories.find(nameOf('alice', 'file')), undefined)
+  t.equal(await repositories.find(nameOf('alice', 'plain')), undefined)
+  t.equal(await repositories.find(nameOf('bob', 'hello')), undefined, 'an owner that is a file')
+  t.strictSame(await repositories.find(nameOf('alice', 'folder')), { directory: join(folder, 'alice/folder.git'), public: false }, 'any folder of such a name is one: what is wrong with it shows when it is read')
+  t.strictSame(await listOf(repositories), { 'alice/folder': false })
+})
+
+t.test('The list is in the order of owner and name, and has what find() finds', async (t) => {
+  const names = ['Zoe/a', 'alice/a', 'alice/a-b', 'alice/a.b', 'alice/a0', 'alice/ab', 'alice/b', 'alice.x/a', 'bob/1', 'bob/10', 'bob/2', 'bob/A', 'bob/_']
+  const folder = t.testdir()
+  for (const name of names.toReversed()) mkdirSync(join(folder, `${name}.git`), { recursive: true })
+  for (const name of ['.hidden/a', 'lost+found/a', 'alice/.hidden', 'alice/-dash', 'alice/x.lock', 'alice/y.git', 'alice/a b']) mkdirSync(join(folder, `${name}.git`), { recursive: true })
+  writeFileSync(join(folder, 'bob/10.git/git-daemon-export-ok'), '')
+  const listed = await listOf(new RepositoryFolder(folder))
+  t.strictSame(Object.keys(listed), names)
+  t.strictSame(Object.keys(listed).filter((name) => listed[name]), ['bob/10'])
+})
+
+t.test('The list of a folder without repositories is empty; without the folder there is none', async (t) => {
+  const folder = t.testdir({ alice: {} })
+  t.strictSame(await listOf(new RepositoryFolder(folder)), {})
+  await t.rejects(listOf(new RepositoryFolder(join(folder, 'missing'))), { code: 'ENOENT' })
+})
+
+t.test('A repository is made public and private, more than once, and without harm to the mark', async (t) => {
+  const folder = t.testdir()
+  const directory = await makeRepository(folder, 'alice/hello')
+  const [mark, repositories] = [join(directory, 'git-daemon-export-ok'), new RepositoryFolder(folder)]
+  for (const isPublic of [true, true, false, false, true]) {
+    t.equal(await repositories.setPublic(hello, isPublic), true)
+    t.equal((await repositories.find(hello))?.public, isPublic)
+  }
+  writeFileSync(mark, 'a remark of the admin')
+  await repositories.setPublic(hello, true)
+  t.equal(readFileSync(mark, 'utf8'), 'a remark of the admin')
+  t.equal(await repositories.setPublic(nameOf('alice', 'missing'), true), false)
+  t.strictSame(await listOf(repositories), { 'alice/hello': true }, 'nothing is made of a repository that is not there')
+})
