@@ -32,3 +32,7 @@ t.test('Names and revisions are none', async (t) => {
     t.equal(parseObjectId(text), undefined, text)
   }
 })
+
+t.test('What is no text is none', async (t) => {
+  for (const value of [undefined, null, 1, 0n, {}, ['a'.repeat(40)], new String('a'.repeat(40)), true]) t.equal(parseObjectId(value), undefined)
+})

@@ -46,6 +46,10 @@ t.test('owner/repo is one owner and one repository', async (t) => {
   }
 })
 
+t.test('What is no text names no repository', async (t) => {
+  for (const value of [undefined, null, 1, {}, ['alice/hello'], new String('alice/hello'), true]) t.equal(parseRepositoryName(value), undefined)
+})
+
 t.test('A name that is taken stays within its owner\'s folder, whatever it is made of', async (t) => {
   const text = fc.string({ unit: fc.constantFrom('a', 'Z', '0', '.', '_', '-', '/', '\\', '%', '\u0000', '\n', ' ', '\u00e9'), maxLength: 6 })
   fc.assert(fc.property(text, text, (owner, name) => {

@@ -43,15 +43,17 @@ export class CommitFinder implements Commits {
     const key = `${id.hex} ${directory}`
     // What one that began before this call did not find may have been pushed in between: only its yes counts here.
     if (await this.#lookUps.get(key)?.catch(() => false)) return true
-    let lookUp = this.#lookUps.get(key)
-    if (!lookUp) {
-      lookUp = this.#find(directory, id).finally(() => this.#lookUps.delete(key))
-      this.#lookUps.set(key, lookUp)
-    }
+    const later = this.#lookUps.get(key)
+    if (later) return await later
+    const lookUp: Promise<boolean> = this.#find(directory, id).finally(() => {
+      if (this.#lookUps.get(key) === lookUp) this.#lookUps.delete(key)
+    })
+    this.#lookUps.set(key, lookUp)
     return await lookUp
   }
 
   forget(): void {
+    this.#lookUps.clear()
     this.#handles.clear()
   }
 

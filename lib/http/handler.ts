@@ -104,7 +104,7 @@ function isOurs({ url = '' }: IncomingMessage): boolean {
 
 /** Polka writes to these members; express has some as getters that refuse. */
 function makeAssignable(request: IncomingMessage): void {
-  request.url = request.url?.replace(AUTHORITY, '') ?? ''
+  request.url = String(request.url).replace(AUTHORITY, '')
   for (const member of ['params', 'path', 'query', 'search']) {
     if (member in request) Object.defineProperty(request, member, { value: undefined, writable: true, configurable: true })
   }

@@ -56,7 +56,9 @@ t.test('An answer that cannot be put in words fails the command, not the service
   // As an answer that is longer than a string may be.
   const unspeakable = { toJSON: () => { throw new RangeError('Invalid string length') } }
   const server = createHttpServer(administrationListener({ ...admin, listTokens: async () => [unspeakable as never] }, logger))
-  await withShortPath(join(folder, 'socket'), async (short) => await once(server.listen(short), 'listening'))
+  await withShortPath(join(folder, 'socket'), async (short) => {
+    await once(server.listen(short), 'listening')
+  })
   t.teardown(() => server.close())
   await t.rejects(remoteAdministration(join(folder, 'socket')).listTokens(null), { name: 'CommandFailed', message: 'Invalid string length' })
   t.strictSame(log, ['the reply to a command could not be made'])

@@ -94,6 +94,25 @@ t.test('After a rename a new repository under the old name shows nothing of the 
   await t.rejects(service.list('alice/b', sha), { code: 'commit_not_found' })
 })
 
+t.test('A report that was under way when its repository was deleted is refused, even if a repository is there again', async (t) => {
+  const folder = t.testdir({})
+  const directory = await makeRepository(folder, 'alice/hello')
+  const sha = await makeCommit(directory)
+  const held: (() => void)[] = []
+  let hold = true
+  const find = async () => {
+    if (hold) await new Promise<void>((resolve) => held.push(resolve))
+    return { directory, public: true }
+  }
+  const { service } = await embed(t, { repositories: { find } })
+  const report = service.report('alice/hello', sha, { state: 'success' })
+  await service.deleteRepository('alice/hello')
+  hold = false
+  for (const release of held) release()
+  await t.rejects(report, { code: 'repository_not_found' })
+  t.strictSame((await service.list('alice/hello', sha)).statuses, [])
+})
+
 t.test('A rename of a repository to its own name is nothing', async (t) => {
   const { service, repositories } = await embed(t)
   const sha = await makeCommit(await makeRepository(repositories, 'alice/a'))

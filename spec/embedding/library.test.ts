@@ -145,6 +145,7 @@ t.test('close finishes what was accepted; calls after it are refused clearly, ov
   await t.rejects(service.deleteRepository('alice/hello'), shuttingDown)
   await t.rejects(service.authenticate(`cst_${'0'.repeat(48)}`), shuttingDown)
   t.equal(await service.access('alice', 'alice/hello'), 'none')
+  t.equal(service.trouble(), 'shutting down')
   const answer = await fetchJson(`${url}/api/v1/repos/alice/hello/commits/${sha}/statuses`)
   t.equal(answer.status, 503)
   t.strictSame(answer.body, { error: 'shutting down' })

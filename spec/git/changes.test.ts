@@ -77,3 +77,20 @@ t.test('An answer that an earlier look-up gives does not hide a push that came a
   }
   t.strictSame(hidden, [])
 })
+
+t.test('What a finder is told to forget is not remembered by a look-up under way either', async (t) => {
+  const { directory, commits } = await makeRepositoryWithHistory(t.testdir(), 'alice/hello')
+  const finder = makeFinder(t)
+  const [id = ''] = commits
+  for (let round = 0; round < 8; round++) {
+    t.equal(await finder.has(directory, id), true)
+    const early = finder.has(directory, id).catch(() => false)
+    for (let turns = round % 4; turns > 0; turns--) await new Promise(setImmediate)
+    renameSync(directory, `${directory}.gone`)
+    finder.forget()
+    await t.rejects(finder.has(directory, id), RepositoryUnreadable)
+    await early
+    renameSync(`${directory}.gone`, directory)
+    finder.forget()
+  }
+})
