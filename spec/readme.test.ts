@@ -19,7 +19,7 @@ t.test('The README has every status of a refusal or failure, and no other', asyn
 
 t.test('The README has every command that is there, and no other', async (t) => {
   const place = new CommandPlace(t.testdir())
-  const documented = readmeTable('command', 'does').flatMap(([cell = '']) => Array.from(cell.matchAll(/`([a-z]+(?: [a-z]+)?)/g), ([, name]) => name))
+  const documented = readmeTable('command', 'does').flatMap(([cell = '']) => Array.from(cell.matchAll(/`([a-z-]+(?: [a-z]+)?)/g), ([, name]) => name))
   const groups = commandsIn((await place.run(['--help'])).stdout)
   const commands = groups.map(async (group) => {
     const inner = commandsIn((await place.run([group, '--help'])).stdout)
@@ -30,5 +30,5 @@ t.test('The README has every command that is there, and no other', async (t) => 
 
 function commandsIn(help: string): string[] {
   const [, commands = ''] = help.split('\nCommands:\n')
-  return Array.from(commands.matchAll(/^ {2}([a-z]+)/gm), ([, name = '']) => name)
+  return Array.from(commands.matchAll(/^ {2}([a-z-]+)/gm), ([, name = '']) => name)
 }

@@ -26,6 +26,8 @@ export async function main(args: readonly string[]): Promise<void> {
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError()
     .exitOverride()
+  // Carried out by scripts/commit-status, since this program may not be there before.
+  program.command('set-up').description('install and build what is missing, libgit2 above all')
   for (const add of [serveCommand, tokenCommand, accessCommand, repoCommand, statusCommand]) add(program)
   try {
     await program.parseAsync(args, { from: 'user' })

@@ -3,7 +3,7 @@ import { settings } from '../../config/settings.js'
 import { CommandPlace } from '../fixtures/command.js'
 
 const commands = [
-  ...['serve', 'token', 'token create', 'token list', 'token revoke', 'access', 'access grant', 'access revoke', 'access list'],
+  ...['set-up', 'serve', 'token', 'token create', 'token list', 'token revoke', 'access', 'access grant', 'access revoke', 'access list'],
   ...['repo', 'repo list', 'repo public', 'repo private', 'status', 'status list'],
 ]
 const groups = ['token', 'access', 'repo', 'status']
@@ -19,7 +19,7 @@ t.test('Every command has --help on standard output, which ends well', async (t)
     t.match(stdout, /--config <file>/, 'it says how to choose the settings')
     t.equal(/^\s+help\b/m.test(stdout), false, 'there is one way to get help')
     if (groups.includes(command)) t.strictSame(commandsIn(stdout).map((name) => `${command} ${name}`), commands.filter((name) => name.startsWith(`${command} `)))
-    if (command === '') t.strictSame(commandsIn(stdout), ['serve', ...groups])
+    if (command === '') t.strictSame(commandsIn(stdout), ['set-up', 'serve', ...groups])
     if (command === 'serve') for (const { key, environment, meaning } of settings) t.ok(stdout.includes(`${environment} (${key})\n      ${meaning}\n      default: `), key)
   }
 })
@@ -39,6 +39,7 @@ t.test('Wrong use says what is wrong, shows the usage of that command, exits 2 a
     [['token', 'list', '--nope'], "error: unknown option '--nope'", 'token list [options] [user]'],
     [['access', 'grant', 'alice', 'bob', 'admin'], "error: command-argument value 'admin' is invalid for argument 'access'. Allowed choices are read, write.", 'access grant [options] <owner[/repo]> <user> <access>'],
     [['repo', 'public'], "error: missing required argument 'owner/repo'", 'repo public [options] <owner/repo>'],
+    [['set-up', 'now'], "error: too many arguments for 'set-up'. Expected 0 arguments but got 1.", 'set-up [options]'],
     [['serve', 'now'], "error: too many arguments for 'serve'. Expected 0 arguments but got 1.", 'serve [options]'],
   ]
   const outcomes = await Promise.all(cases.map(([args]) => place.run(args)))
@@ -51,5 +52,5 @@ t.test('Wrong use says what is wrong, shows the usage of that command, exits 2 a
 })
 
 function commandsIn(help: string): string[] {
-  return Array.from(help.slice(help.indexOf('\nCommands:')).matchAll(/^ {2}([a-z]+)/gm), ([, name = '']) => name)
+  return Array.from(help.slice(help.indexOf('\nCommands:')).matchAll(/^ {2}([a-z-]+)/gm), ([, name = '']) => name)
 }
