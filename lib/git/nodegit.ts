@@ -73,7 +73,7 @@ export class OpenRepository {
 
   /**
    * What the object database has under this id. The check of the object's header in
-   * scripts/set-up/libgit2-bridge.h keeps this from inflating anything but commits.
+   * scripts/set-up/libgit2-bridge.h keeps this from inflating the object.
    * Rejects with libgit2's error when it cannot be told.
    */
   async find(id: ObjectId): Promise<Found> {
