@@ -128,7 +128,7 @@ export async function createCommitStatusService(
 
   const { repositories: given } = options
   const repositories = typeof given === 'string' ? await repositoryFolder(given) : guardRepositories(given, guard('repositories'))
-  const store = typeof options.store === 'string' ? await openStore(options.store) : guardStore(options.store, guard('store'))
+  const store = typeof options.store === 'string' ? await openStore(options.store, logger) : guardStore(options.store, guard('store'))
 
   const tokens = new Tokens({ store: store.tokens, prefix: options.tokenPrefix ?? 'cst', clock, logger })
   const authenticator = options.authenticator ? guardAuthenticator(options.authenticator, guard('authenticator')) : tokens

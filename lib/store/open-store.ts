@@ -1,3 +1,4 @@
+import type { Logger } from '../logger.js'
 import { LevelStore } from './level/level-store.js'
 import type { Store } from './store.js'
 
@@ -5,8 +6,8 @@ import type { Store } from './store.js'
  * Opens the store that an address names: `level:` and a folder.
  * @throws StoreLocked, StoreUnavailable
  */
-export async function openStore(address: string): Promise<Store> {
-  return await LevelStore.open(levelFolder(address))
+export async function openStore(address: string, logger?: Logger): Promise<Store> {
+  return await LevelStore.open(levelFolder(address), logger)
 }
 
 /** The folder of a LevelDB store. */

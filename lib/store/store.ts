@@ -41,9 +41,14 @@ export class StoreUnavailable extends Error {
   override readonly name: string = 'StoreUnavailable'
 }
 
+/** More waits for the disk than the store is ready to hold: a moment later it will be less. */
+export class StoreOverloaded extends StoreUnavailable {
+  override readonly name = 'StoreOverloaded'
+}
+
 /** Another process has the store open. */
 export class StoreLocked extends StoreUnavailable {
-  override readonly name: string = 'StoreLocked'
+  override readonly name = 'StoreLocked'
 
   /** @param folder of the store */
   constructor(folder: string, cause: Error) {

@@ -1,4 +1,4 @@
-import { mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { StoreLocked } from '../../lib/store/store.js'
@@ -46,6 +46,15 @@ t.test('A store that cannot be opened says which one, and why', async (t) => {
   await t.rejects(LevelStore.open(join(folder, 'damaged')), { name: 'StoreUnavailable', message: /^the store \/.*\/damaged cannot be opened: / })
   writeFileSync(join(folder, 'damaged', 'CURRENT'), '')
   await t.rejects(LevelStore.open(join(folder, 'damaged')), StoreUnavailable)
+})
+
+t.test('A store whose file CURRENT is gone is not taken for a new one', async (t) => {
+  const folder = join(t.testdir(), 'store')
+  await (await LevelStore.open(folder)).close()
+  rmSync(join(folder, 'CURRENT'))
+  const before = readdirSync(folder)
+  await t.rejects(LevelStore.open(folder), { name: 'StoreUnavailable', message: /^the store \/.*\/store cannot be opened: its file CURRENT is missing; restore the store from a backup/ })
+  t.strictSame(readdirSync(folder), before, 'and nothing in it was touched')
 })
 
 t.test('The address of a store is its kind and its folder', async (t) => {

@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises'
+import { mkdir, readdir } from 'node:fs/promises'
 import { Level } from 'level'
 import { reasonOf } from '../../reason.js'
 import { StoreLocked, StoreUnavailable } from '../store.js'
@@ -13,9 +13,11 @@ export type Operation =
  * LevelDB allows one process at a time.
  */
 export class Database {
+  readonly folder: string
   readonly #level: Level
 
-  private constructor(level: Level) {
+  private constructor(folder: string, level: Level) {
+    this.folder = folder
     this.#level = level
   }
 
@@ -28,14 +30,20 @@ export class Database {
       // What is private in it stays private on a machine with other users. Before `level` comes to be: it begins to
       // open by itself, and would make a folder that others may enter.
       await mkdir(folder, { recursive: true, mode: 0o700 })
-      const level = new Level(folder)
+      const level = new Level(folder, { createIfMissing: await isNew(folder) })
       await level.open()
-      return new Database(level)
+      return new Database(folder, level)
     } catch (error) {
       const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
       if (cause instanceof Error && 'code' in cause && cause.code === 'LEVEL_LOCKED') throw new StoreLocked(folder, cause)
       throw new StoreUnavailable(`the store ${folder} cannot be opened: ${reasonOf(cause)}`, { cause })
     }
+  }
+
+  /** Closes and opens it again, whatever state it is in. Until this has resolved, reading may fail. */
+  async reopen(): Promise<void> {
+    await this.#level.close()
+    await this.#level.open({ createIfMissing: false })
   }
 
   /** The values of keys, in their order; `undefined` where there is none. */
@@ -82,6 +90,14 @@ export class Database {
   async close(): Promise<void> {
     await this.#level.close()
   }
+}
+
+/** LevelDB takes a folder without the file CURRENT for a new one, and would remove the tables that are there. */
+async function isNew(folder: string): Promise<boolean> {
+  const names = await readdir(folder)
+  if (names.includes('CURRENT')) return false
+  if (names.some((name) => /^\d+\.(?:ldb|sst|log)$/.test(name))) throw new Error('its file CURRENT is missing; restore the store from a backup')
+  return true
 }
 
 function unreadable(cause: unknown): never {

@@ -35,12 +35,13 @@ export class LevelGrants implements GrantStore {
   async set(grant: Grant): Promise<void> {
     const key = keyOf(grant)
     const value = encode(key, { access: grant.access } satisfies Stored)
-    await this.#writer.apply({ reads: [], decide: () => ({ operations: [{ type: 'put', key, value }], result: undefined }) })
+    await this.#writer.apply({ size: key.length + value.length, reads: [], decide: () => ({ operations: [{ type: 'put', key, value }], result: undefined }) })
   }
 
   async remove(grant: GrantKey): Promise<boolean> {
     const key = keyOf(grant)
     return await this.#writer.apply({
+      size: key.length,
       reads: [key],
       decide: ([value]) => ({ operations: value === undefined ? [] : [{ type: 'del', key }], result: value !== undefined }),
     })

@@ -1,3 +1,4 @@
+import { silentLogger, type Logger } from '../../logger.js'
 import type { RepositoryName } from '../../repository-name.js'
 import type { Store } from '../store.js'
 import { Database } from './database.js'
@@ -14,9 +15,9 @@ export class LevelStore implements Store {
   readonly #database: Database
   readonly #writer: Writer
 
-  private constructor(database: Database) {
+  private constructor(database: Database, logger: Logger) {
     this.#database = database
-    this.#writer = new Writer(database)
+    this.#writer = new Writer(database, logger)
     this.statuses = new LevelStatuses(database, this.#writer)
     this.tokens = new LevelTokens(database, this.#writer)
     this.grants = new LevelGrants(database, this.#writer)
@@ -26,8 +27,8 @@ export class LevelStore implements Store {
    * Opens the store of a folder, which is made when it is missing.
    * @throws StoreLocked when another process has it open, StoreUnavailable when it cannot be opened
    */
-  static async open(folder: string): Promise<LevelStore> {
-    return new LevelStore(await Database.open(folder))
+  static async open(folder: string, logger: Logger = silentLogger): Promise<LevelStore> {
+    return new LevelStore(await Database.open(folder), logger)
   }
 
   async renameRepository(from: RepositoryName, to: RepositoryName): Promise<void> {

@@ -19,6 +19,9 @@ const isStored = contentOf<Stored>({
   updated_at: { type: 'string' },
 })
 
+/** About what a status takes besides its texts. */
+const OTHER_CHARACTERS = 400
+
 export class LevelStatuses implements StatusStore {
   readonly #database: Database
   readonly #writer: Writer
@@ -30,7 +33,9 @@ export class LevelStatuses implements StatusStore {
 
   async save(repository: RepositoryName, commit: ObjectId, report: Report, at: number): Promise<SavedStatus> {
     const key = `${prefix(repository, commit)}${report.context}`
+    const { context, description, target_url } = report
     return await this.#writer.apply({
+      size: context.length + (description?.length ?? 0) + (target_url?.length ?? 0) + OTHER_CHARACTERS,
       reads: [key],
       decide: ([value]) => {
         const previous = value === undefined ? undefined : fromStored(repository, key, value)

@@ -7,6 +7,9 @@ import type { Writer } from './writer.js'
 const TOKENS = '!tokens!'
 const USES = '!token-uses!'
 
+/** About what the last use of a token takes. */
+const USE_CHARACTERS = 120
+
 const isToken = contentOf<TokenRecord>({
   id: { type: 'string' },
   digest: { type: 'string' },
@@ -36,11 +39,12 @@ export class LevelTokens implements TokenStore {
   async add(record: TokenRecord): Promise<void> {
     const key = TOKENS + record.id
     const value = encode(key, record)
-    await this.#writer.apply({ reads: [], decide: () => ({ operations: [{ type: 'put', key, value }], result: undefined }) })
+    await this.#writer.apply({ size: key.length + value.length, reads: [], decide: () => ({ operations: [{ type: 'put', key, value }], result: undefined }) })
   }
 
   async remove(id: string): Promise<boolean> {
     return await this.#writer.apply({
+      size: id.length,
       reads: [TOKENS + id],
       decide: ([value]) => ({
         operations: value === undefined ? [] : [{ type: 'del', key: TOKENS + id }, { type: 'del', key: USES + id }],
@@ -62,6 +66,7 @@ export class LevelTokens implements TokenStore {
   async noteUse(uses: ReadonlyMap<string, string>): Promise<void> {
     const ids = [...uses.keys()]
     await this.#writer.apply({
+      size: ids.length * USE_CHARACTERS,
       reads: ids.map((id) => TOKENS + id),
       decide: (tokens) => ({
         operations: [...uses]

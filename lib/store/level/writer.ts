@@ -1,8 +1,12 @@
-import { StoreUnavailable } from '../store.js'
+import type { Logger } from '../../logger.js'
+import { StoreOverloaded, StoreUnavailable } from '../store.js'
 import type { Database, Operation } from './database.js'
+import { Recovery } from './recovery.js'
 
 /** A change that is decided when its turn has come, from what the database holds then. */
 export interface Change<T> {
+  /** About how many characters the change will write. */
+  readonly size: number
   /** The keys whose values the decision needs. */
   readonly reads: readonly string[]
   /** Decides. `values` are those of `reads`, every earlier change included. */
@@ -10,6 +14,7 @@ export interface Change<T> {
 }
 
 interface Waiting {
+  readonly size: number
   readonly reads: readonly string[]
   /** Decides, and gives what tells the caller once the operations are durable. */
   decide(values: readonly (string | undefined)[]): { operations: readonly Operation[]; acknowledge: () => void }
@@ -18,6 +23,7 @@ interface Waiting {
 
 /** A change that has a batch for itself. */
 interface WaitingAlone {
+  readonly size: 0
   readonly operations: () => AsyncIterable<Operation>
   readonly acknowledge: () => void
   readonly fail: (error: unknown) => void
@@ -26,35 +32,53 @@ interface WaitingAlone {
 /** How many changes share one fsync at the most. */
 const MOST_IN_BATCH = 1000
 
+/** What may wait for its turn: past that, a change is refused at once. */
+export interface QueueBounds {
+  readonly changes: number
+  /** Characters that they will write. */
+  readonly size: number
+}
+
+const BOUNDS: QueueBounds = { changes: 10_000, size: 32 * 1024 * 1024 }
+
 /**
  * The only way to change the database: one fsynced batch is on its way, and what arrives meanwhile joins the next.
  * Changes are decided in the order in which they arrived, so reading and then writing a key needs no lock.
  *
- * After a rejected write nothing is acknowledged any more: LevelDB would go on, into a log whose tail it cannot
- * recover.
+ * After a rejected write nothing is acknowledged until the database has been opened again and has taken a write: see
+ * recovery.ts.
  */
 export class Writer {
   readonly #database: Database
+  readonly #logger: Logger
+  readonly #recovery: Recovery
+  readonly #bounds: QueueBounds
   readonly #queue: (Waiting | WaitingAlone)[] = []
+  readonly #closing = new AbortController()
+  #waitingSize = 0
   #running: Promise<void> | undefined
-  #closed: StoreUnavailable | undefined
+  #recovering: Promise<void> | undefined
+  /** Why no change is accepted. */
+  #refusal: StoreUnavailable | undefined
 
-  constructor(database: Database) {
+  constructor(database: Database, logger: Logger, bounds: QueueBounds = BOUNDS) {
     this.#database = database
+    this.#logger = logger
+    this.#recovery = new Recovery(database, logger)
+    this.#bounds = bounds
   }
 
-  /** Why no change is accepted any more. */
+  /** Why no change is accepted at the moment. */
   get trouble(): string | undefined {
-    return this.#closed?.message
+    return this.#refusal?.message
   }
 
   /**
    * Resolves with what the change decided, once it is on disk.
-   * @throws StoreUnavailable when it is not known to be there, and what `decide` throws
+   * @throws StoreUnavailable when it is not known to be there, StoreOverloaded when too much waits, and what `decide` throws
    */
-  apply<T>(change: Change<T>): Promise<T> {
-    if (this.#closed) return Promise.reject(this.#closed)
-    return new Promise<T>((resolve, reject) => {
+  async apply<T>(change: Change<T>): Promise<T> {
+    return await new Promise<T>((resolve, reject) => {
       const decide: Waiting['decide'] = (values) => {
         const { operations, result } = change.decide(values)
         const acknowledge = () => {
@@ -62,28 +86,37 @@ export class Writer {
         }
         return { operations, acknowledge }
       }
-      this.#queue.push({ reads: change.reads, decide, fail: reject })
-      this.#running ??= this.#run()
+      this.#enqueue({ size: change.size, reads: change.reads, decide, fail: reject })
     })
   }
 
   /**
    * Makes a change of any size: its operations are read off, alone, when its turn has come, and made all or none.
    * Resolves once they are on disk.
-   * @throws StoreUnavailable when they are not known to be there, and what `operations` throws
+   * @throws StoreUnavailable when they are not known to be there, StoreOverloaded when too much waits, and what
+   *   `operations` throws
    */
-  applyAlone(operations: () => AsyncIterable<Operation>): Promise<void> {
-    if (this.#closed) return Promise.reject(this.#closed)
-    return new Promise<void>((acknowledge, fail) => {
-      this.#queue.push({ operations, acknowledge, fail })
-      this.#running ??= this.#run()
+  async applyAlone(operations: () => AsyncIterable<Operation>): Promise<void> {
+    await new Promise<void>((acknowledge, fail) => {
+      this.#enqueue({ size: 0, operations, acknowledge, fail })
     })
   }
 
   /** Refuses further changes; resolves when those that were accepted are done. */
   async close(): Promise<void> {
-    this.#closed ??= new StoreUnavailable('the store is closed')
+    this.#refusal = new StoreUnavailable('the store is closed')
+    this.#closing.abort()
     await this.#running
+    await this.#recovering
+  }
+
+  #enqueue(waiting: Waiting | WaitingAlone): void {
+    if (this.#refusal) throw this.#refusal
+    const { changes, size } = this.#bounds
+    if (this.#queue.length >= changes || this.#waitingSize + waiting.size > size) throw new StoreOverloaded('too many changes wait for the disk')
+    this.#queue.push(waiting)
+    this.#waitingSize += waiting.size
+    this.#running ??= this.#run()
   }
 
   async #run(): Promise<void> {
@@ -92,12 +125,25 @@ export class Writer {
       try {
         await (Array.isArray(batch) ? this.#write(batch) : this.#writeAlone(batch))
       } catch (cause) {
-        const failed = new StoreUnavailable('a write to the store failed; it must be opened again', { cause })
-        this.#closed = failed
-        for (const waiting of [batch, this.#queue.splice(0)].flat()) waiting.fail(failed)
+        this.#fence(cause, [batch, this.#queue.splice(0)].flat())
       }
     }
     this.#running = undefined
+  }
+
+  /** From a rejected write on: whether it is on disk nobody knows, and what would follow it might not be recovered. */
+  #fence(cause: unknown, waiting: readonly (Waiting | WaitingAlone)[]): void {
+    this.#logger.error({ store: this.#database.folder, err: cause, waiting: waiting.length }, 'a write to the store failed: nothing is acknowledged until it is open again')
+    const fence = new StoreUnavailable('a write to the store failed; it is being opened again', { cause })
+    this.#refusal ??= fence
+    this.#waitingSize = 0
+    for (const { fail } of waiting) fail(fence)
+    const begun = performance.now()
+    this.#recovering = this.#recovery.run(this.#closing.signal).then((recovered) => {
+      if (!recovered || this.#refusal !== fence) return
+      this.#refusal = undefined
+      this.#logger.warn({ store: this.#database.folder, ms: Math.round(performance.now() - begun) }, 'the store accepts writes again')
+    })
   }
 
   /** As many changes as may share a batch, or one that may not. */
@@ -111,7 +157,7 @@ export class Writer {
         return waiting
       }
     }
-    this.#queue.splice(0, batch.length)
+    for (const { size } of this.#queue.splice(0, batch.length)) this.#waitingSize -= size
     return batch
   }
 
@@ -129,16 +175,12 @@ export class Writer {
   }
 
   async #write(batch: readonly Waiting[]): Promise<void> {
-    const values = await this.#read(batch).catch((error: unknown) => {
-      // Nothing has been written, so nothing but these changes is in doubt.
-      for (const waiting of batch) waiting.fail(error)
-    })
-    if (!values) return
+    const values = await this.#read(batch)
     const operations = new Map<string, Operation>()
     const acknowledgements: (() => void)[] = []
     for (const waiting of batch) {
       try {
-        const decided = waiting.decide(waiting.reads.map((key) => values.get(key)))
+        const decided = waiting.decide(waiting.reads.map((key) => valueOf(values.get(key))))
         for (const operation of decided.operations) {
           operations.set(operation.key, operation)
           values.set(operation.key, operation.type === 'put' ? operation.value : undefined)
@@ -152,9 +194,20 @@ export class Writer {
     for (const acknowledge of acknowledgements) acknowledge()
   }
 
-  async #read(batch: readonly Waiting[]): Promise<Map<string, string | undefined>> {
+  /** What the keys of a batch hold; where one cannot be read, the error: nothing but what needs it is in doubt. */
+  async #read(batch: readonly Waiting[]): Promise<Map<string, string | undefined | Error>> {
     const keys = [...new Set(batch.flatMap((waiting) => waiting.reads))]
-    const found = keys.length > 0 ? await this.#database.read(keys) : []
+    const one = async (key: string): Promise<string | undefined | Error> => (await this.#database.read([key]).catch((error: unknown) => [asError(error)]))[0]
+    const found = await this.#database.read(keys).catch(async () => await Promise.all(keys.map(one)))
     return new Map(keys.map((key, index) => [key, found[index]]))
   }
+}
+
+function valueOf(found: string | undefined | Error): string | undefined {
+  if (found instanceof Error) throw found
+  return found
+}
+
+function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown))
 }

@@ -1,0 +1,81 @@
+import { once, EventEmitter } from 'node:events'
+import { mkdirSync, renameSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import type { Logger } from '../../lib/logger.js'
+import { Database } from '../../lib/store/level/database.js'
+import { Writer } from '../../lib/store/level/writer.js'
+import { StoreUnavailable } from '../../lib/store/store.js'
+
+const put = (key: string) => ({ size: 1, reads: [], decide: () => ({ operations: [{ type: 'put' as const, key, value: 'x' }], result: key }) })
+
+/** A database whose next write fails, and what its log says, as events. */
+async function open(t: Test): Promise<{ folder: string; database: Database; writer: Writer; log: EventEmitter; failNextWrite: () => void }> {
+  const folder = t.testdir({})
+  const database = await Database.open(folder)
+  const log = new EventEmitter()
+  const say = (facts: object, message: string): void => void log.emit(message, facts)
+  const logger: Logger = { debug: say, info: say, warn: say, error: say }
+  const writer = new Writer(database, logger)
+  t.teardown(async () => {
+    await writer.close()
+    await database.close()
+  })
+  const write = database.write.bind(database)
+  const failNextWrite = (): void => {
+    database.write = async () => {
+      database.write = write
+      return await Promise.reject(new Error('the disk is gone'))
+    }
+  }
+  return { folder, database, writer, log, failNextWrite }
+}
+
+t.test('A database that cannot be opened again is tried again, until it can', async (t) => {
+  const { folder, database, writer, log, failNextWrite } = await open(t)
+  await writer.apply(put('a'))
+  renameSync(join(folder, 'CURRENT'), join(folder, 'elsewhere'))
+  failNextWrite()
+  await t.rejects(writer.apply(put('b')), { name: 'StoreUnavailable', cause: { message: 'the disk is gone' } })
+  for (let failures = 1; failures <= 2; failures++) await once(log, 'the store does not accept writes yet')
+  t.match(writer.trouble, /is being opened again/)
+  await t.rejects(database.read(['a']), StoreUnavailable)
+  renameSync(join(folder, 'elsewhere'), join(folder, 'CURRENT'))
+  await once(log, 'the store accepts writes again')
+  t.equal(writer.trouble, undefined)
+  t.equal(await writer.apply(put('c')), 'c')
+  t.strictSame(await database.read(['a', 'b', 'c']), ['x', undefined, 'x'])
+})
+
+t.test('While there is no room on the disk, what is stored can be read', async (t) => {
+  const { folder, database, writer, log, failNextWrite } = await open(t)
+  await writer.apply(put('a'))
+  mkdirSync(join(folder, 'room'))
+  failNextWrite()
+  await t.rejects(writer.apply(put('b')), StoreUnavailable)
+  for (let failures = 1; failures <= 2; failures++) await once(log, 'the store does not accept writes yet')
+  t.strictSame(await database.read(['a', 'b']), ['x', undefined])
+})
+
+t.test('A store that fails again and again is opened less and less often', async (t) => {
+  const { writer, log, failNextWrite } = await open(t)
+  const pauses: number[] = []
+  for (let failures = 1; failures <= 4; failures++) {
+    failNextWrite()
+    const recovered = once(log, 'the store accepts writes again') as Promise<[{ ms: number }]>
+    await t.rejects(writer.apply(put('a')), StoreUnavailable)
+    pauses.push((await recovered)[0].ms)
+  }
+  t.ok(pauses.every((pause, index) => pause >= 49 * 2 ** index), String(pauses))
+})
+
+t.test('Closing does not wait for a disk that stays broken', async (t) => {
+  const { folder, writer, log, failNextWrite } = await open(t)
+  mkdirSync(join(folder, 'room'))
+  failNextWrite()
+  await t.rejects(writer.apply(put('a')), StoreUnavailable)
+  await once(log, 'the store does not accept writes yet')
+  await writer.close()
+  t.equal(writer.trouble, 'the store is closed')
+  await t.rejects(writer.apply(put('b')), { message: 'the store is closed' })
+})
