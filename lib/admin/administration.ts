@@ -4,7 +4,7 @@ import type { CommitStatus } from '../commit-status.js'
 import type { RepositoryFolder } from '../git/repository-folder.js'
 import { parseObjectId } from '../object-id.js'
 import { isOwnerName, parseRepositoryName, type RepositoryName } from '../repository-name.js'
-import type { Store, TokenRecord, TokenUse } from '../store/store.js'
+import { BackupRefused, type Store, type StoreCounts, type StoreFindings, type StoreMaintenance, type TokenRecord, type TokenUse } from '../store/store.js'
 
 /** What an admin asked for cannot be done; the message says why, in words for the admin. */
 export class AdministrationError extends Error {
@@ -45,6 +45,13 @@ export interface Administration {
   setVisibility(repository: string, visibility: 'public' | 'private'): Promise<void>
   /** @param sha `null`: of every commit that has any */
   listStatuses(repository: string, sha: string | null): Promise<CommitStatus[]>
+  /** Reads everything, and checks every checksum there is. */
+  verifyStore(): Promise<StoreFindings>
+  /**
+   * Copies everything, as it was at one moment, to a folder that is new or empty; nothing is left there on failure.
+   * @param folder absolute path, as the service sees it
+   */
+  backUpStore(folder: string): Promise<StoreCounts>
 }
 
 export interface AdministrationParts {
@@ -119,6 +126,23 @@ export class LocalAdministration implements Administration {
     const commit = parseObjectId(sha)
     if (!commit) throw new AdministrationError(`${sha} is not a full 40 or 64 character hex commit id`)
     return await this.#store.statuses.list(name, commit)
+  }
+
+  async verifyStore(): Promise<StoreFindings> {
+    return await this.#maintenance().verify()
+  }
+
+  async backUpStore(folder: string): Promise<StoreCounts> {
+    try {
+      return await this.#maintenance().backUp(folder)
+    } catch (error) {
+      throw error instanceof BackupRefused ? new AdministrationError(error.message) : error
+    }
+  }
+
+  #maintenance(): StoreMaintenance {
+    if (!this.#store.maintenance) throw new AdministrationError('the git server that this service lives in has a store of its own')
+    return this.#store.maintenance
   }
 
   #folder(): RepositoryFolder {

@@ -16,6 +16,8 @@ const METHODS = [
   'listRepositories',
   'setVisibility',
   'listStatuses',
+  'verifyStore',
+  'backUpStore',
 ] as const satisfies (keyof Administration)[]
 
 type Method = (typeof METHODS)[number]

@@ -26,6 +26,9 @@ export interface Store {
   /** Removes every status of a repository, and every grant on it: all or none, whatever runs at the same time. */
   deleteRepository(name: RepositoryName): Promise<void>
 
+  /** What an admin does with all of it, where the store offers that. */
+  readonly maintenance?: StoreMaintenance
+
   /** `undefined` when writes are accepted, else the reason, in words for an admin. */
   trouble(): string | undefined
 
@@ -34,6 +37,39 @@ export interface Store {
    * closing again is harmless.
    */
   close(): Promise<void>
+}
+
+/** What an admin does with a whole store, while it is in use. */
+export interface StoreMaintenance {
+  /** Reads everything, and checks every checksum there is. */
+  verify(): Promise<StoreFindings>
+
+  /**
+   * Copies everything, as it was at one moment, to a folder that is new or empty, and is a store then. On disk once
+   * it has resolved; when it rejects, nothing is left there.
+   * @throws BackupRefused
+   */
+  backUp(folder: string): Promise<StoreCounts>
+}
+
+export interface StoreCounts {
+  readonly statuses: number
+  readonly tokens: number
+  readonly grants: number
+}
+
+export interface StoreFindings extends StoreCounts {
+  /** How many values are not what was written. */
+  readonly damaged: number
+  /** The keys of the first of them. */
+  readonly keys: readonly string[]
+  /** What else is wrong, in words. */
+  readonly problems: readonly string[]
+}
+
+/** A folder cannot become a backup; the message says why. */
+export class BackupRefused extends Error {
+  override readonly name = 'BackupRefused'
 }
 
 /** The store cannot be used at the moment; trying again later may help. */

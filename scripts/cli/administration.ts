@@ -6,11 +6,12 @@ import { socketPath } from '../../lib/admin/socket-path.js'
 import { Tokens } from '../../lib/auth/tokens.js'
 import { systemClock } from '../../lib/clock.js'
 import { RepositoryFolder } from '../../lib/git/repository-folder.js'
-import { silentLogger } from '../../lib/logger.js'
+import { silentLogger, type Logger } from '../../lib/logger.js'
 import type { Settings } from '../../lib/settings.js'
 import { StoreLocked } from '../../lib/store/store.js'
 import { levelFolder, openStore } from '../../lib/store/open-store.js'
 import { StoreUnavailable } from '../../lib/store/store.js'
+import { visible } from './output.js'
 import { patiently } from './patience.js'
 import { settingsOf } from './settings.js'
 
@@ -35,7 +36,7 @@ export async function administer<T>(command: Command, use: (administration: Admi
 
 async function inStore<T>(settings: Settings, folder: string, use: (administration: Administration) => Promise<T>): Promise<T> {
   await refuseForeign(folder)
-  const store = await openStore(settings.store)
+  const store = await openStore(settings.store, onStandardError)
   const tokens = new Tokens({ store: store.tokens, prefix: settings.tokenPrefix, clock: systemClock, logger: silentLogger })
   try {
     return await use(new LocalAdministration({ store, tokens, repositories: new RepositoryFolder(settings.repositories) }))
@@ -43,6 +44,15 @@ async function inStore<T>(settings: Settings, folder: string, use: (administrati
     await tokens.close()
     await store.close()
   }
+}
+
+/** What an admin must know of the store is said beside what the command prints. */
+const onStandardError: Logger = {
+  ...silentLogger,
+  error(facts, message) {
+    console.error(`commit-status: ${message}`)
+    if ('damage' in facts && Array.isArray(facts.damage)) for (const words of facts.damage) console.error(`  ${visible(String(words))}`)
+  },
 }
 
 /** What root writes into the service's store, the service could not read any more. */

@@ -9,6 +9,7 @@ import { accessCommand } from './access.js'
 import { repoCommand } from './repo.js'
 import { serveCommand } from './serve.js'
 import { statusCommand } from './status.js'
+import { storeCommand } from './store.js'
 import { tokenCommand } from './token.js'
 
 /** Exit statuses: 0 done, 1 failed, 2 wrong use. */
@@ -28,7 +29,7 @@ export async function main(args: readonly string[]): Promise<void> {
     .exitOverride()
   // Carried out by scripts/commit-status, since this program may not be there before.
   program.command('set-up').description('install and build what is missing, libgit2 above all')
-  for (const add of [serveCommand, tokenCommand, accessCommand, repoCommand, statusCommand]) add(program)
+  for (const add of [serveCommand, tokenCommand, accessCommand, repoCommand, statusCommand, storeCommand]) add(program)
   try {
     await program.parseAsync(args, { from: 'user' })
   } catch (error) {

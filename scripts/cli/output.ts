@@ -21,7 +21,8 @@ function table(titles: string[], rows: string[][]): string {
 /** Texts come from whoever reports: none of them may steer a terminal, in JSON neither. */
 const STEERING = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
-function visible(text: string): string {
+/** A text of somebody else's, as it may be shown. */
+export function visible(text: string): string {
   return text.replaceAll(STEERING, (character) => `\\u{${character.codePointAt(0)?.toString(16) ?? ''}}`)
 }
 

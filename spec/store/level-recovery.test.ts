@@ -14,7 +14,9 @@ async function open(t: Test): Promise<{ folder: string; database: Database; writ
   const folder = t.testdir({})
   const database = await Database.open(folder)
   const log = new EventEmitter()
-  const say = (facts: object, message: string): void => void log.emit(message, facts)
+  const say = (facts: object, message: string): void => {
+    log.emit(message, facts)
+  }
   const logger: Logger = { debug: say, info: say, warn: say, error: say }
   const writer = new Writer(database, logger)
   t.teardown(async () => {
@@ -23,9 +25,9 @@ async function open(t: Test): Promise<{ folder: string; database: Database; writ
   })
   const write = database.write.bind(database)
   const failNextWrite = (): void => {
-    database.write = async () => {
+    database.write = () => {
       database.write = write
-      return await Promise.reject(new Error('the disk is gone'))
+      return Promise.reject(new Error('the disk is gone'))
     }
   }
   return { folder, database, writer, log, failNextWrite }

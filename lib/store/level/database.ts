@@ -1,7 +1,8 @@
 import { mkdir, readdir } from 'node:fs/promises'
 import { Level } from 'level'
 import { reasonOf } from '../../reason.js'
-import { StoreLocked, StoreUnavailable } from '../store.js'
+import { StoreCorrupt, StoreLocked, StoreUnavailable } from '../store.js'
+import { Inspection } from './inspection.js'
 
 /** One change of the database. */
 export type Operation =
@@ -15,10 +16,12 @@ export type Operation =
 export class Database {
   readonly folder: string
   readonly #level: Level
+  readonly #inspections: Inspection[]
 
-  private constructor(folder: string, level: Level) {
+  private constructor(folder: string, level: Level, inspection: Inspection | undefined) {
     this.folder = folder
     this.#level = level
+    this.#inspections = inspection ? [inspection] : []
   }
 
   /**
@@ -30,9 +33,11 @@ export class Database {
       // What is private in it stays private on a machine with other users. Before `level` comes to be: it begins to
       // open by itself, and would make a folder that others may enter.
       await mkdir(folder, { recursive: true, mode: 0o700 })
-      const level = new Level(folder, { createIfMissing: await isNew(folder) })
+      const createIfMissing = await isNew(folder)
+      const inspection = createIfMissing ? undefined : await inspected(folder)
+      const level = new Level(folder, { createIfMissing })
       await level.open()
-      return new Database(folder, level)
+      return new Database(folder, level, inspection)
     } catch (error) {
       const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
       if (cause instanceof Error && 'code' in cause && cause.code === 'LEVEL_LOCKED') throw new StoreLocked(folder, cause)
@@ -46,26 +51,64 @@ export class Database {
     await this.#level.open({ createIfMissing: false })
   }
 
-  /** The values of keys, in their order; `undefined` where there is none. */
-  async read(keys: string[]): Promise<(string | undefined)[]> {
-    return await this.#level.getMany(keys).catch(unreadable)
+  /** What is wrong with its files, as far as they have been looked at, in words. */
+  get damage(): readonly string[] {
+    return this.#inspections.flatMap(({ damage }) => damage)
   }
 
-  /** Every key that begins with `prefix`, with its value, as they were when the reading began. */
+  /**
+   * Goes on with looking at its tables: opening waits only so long for that.
+   * @param goOn asked before each table
+   */
+  async checkTables(goOn: () => boolean): Promise<void> {
+    for (const inspection of this.#inspections) await inspection.checkTables(goOn)
+  }
+
+  /** Looks at all of its files as they are now. What cannot be trusted is refused from then on. */
+  async inspect(): Promise<void> {
+    const inspection = await Inspection.of(this.folder)
+    await inspection.checkTables(() => true)
+    // What an earlier one found may have been copied to another table, with a checksum that is right.
+    this.#inspections.push(inspection)
+  }
+
+  /**
+   * The values of keys, in their order; `undefined` where there is none.
+   * @throws StoreCorrupt when what is there cannot be trusted
+   */
+  async read(keys: string[]): Promise<(string | undefined)[]> {
+    for (const key of keys) this.#refuseDamaged(key, key)
+    return await this.#level.getMany(keys).catch((cause: unknown) => unreadable(cause, keys[0]))
+  }
+
+  /** Every key that begins with `prefix`, with its value, as they were when the reading began. Throws as `read`. */
   async *scan(prefix: string): AsyncGenerator<readonly [key: string, value: string]> {
+    const range = within(prefix)
+    this.#refuseDamaged(range.gte, range.lt)
     try {
-      yield* this.#level.iterator(within(prefix))
+      yield* this.#level.iterator(range)
     } catch (cause) {
-      unreadable(cause)
+      unreadable(cause, prefix)
     }
   }
 
   /** As `scan`, at once: for what is known to be small. */
   async all(prefix: string): Promise<[key: string, value: string][]> {
+    const range = within(prefix)
+    this.#refuseDamaged(range.gte, range.lt)
     try {
-      return await this.#level.iterator(within(prefix)).all()
+      return await this.#level.iterator(range).all()
     } catch (cause) {
-      unreadable(cause)
+      unreadable(cause, prefix)
+    }
+  }
+
+  /** Everything that can be read, as it was when the reading began, whether or not it can be trusted. */
+  async *everything(): AsyncGenerator<readonly [key: string, value: string]> {
+    try {
+      yield* this.#level.iterator()
+    } catch (cause) {
+      unreadable(cause, '')
     }
   }
 
@@ -90,17 +133,37 @@ export class Database {
   async close(): Promise<void> {
     await this.#level.close()
   }
+
+  #refuseDamaged(from: string, to: string): void {
+    if (this.#inspections.some((inspection) => inspection.isDamaged(from, to))) throw new StoreCorrupt(`what is stored at ${JSON.stringify(from)} lies in a damaged table`)
+  }
 }
+
+/** Where a backup is while it is not whole, in the folder that it will fill. */
+export const INCOMPLETE = 'incomplete'
 
 /** LevelDB takes a folder without the file CURRENT for a new one, and would remove the tables that are there. */
 async function isNew(folder: string): Promise<boolean> {
   const names = await readdir(folder)
+  if (names.includes(INCOMPLETE)) throw new Error('it is a backup that was not finished')
   if (names.includes('CURRENT')) return false
   if (names.some((name) => /^\d+\.(?:ldb|sst|log)$/.test(name))) throw new Error('its file CURRENT is missing; restore the store from a backup')
   return true
 }
 
-function unreadable(cause: unknown): never {
+/** Opening waits so long for tables to be looked at; those of a large store are looked at after it. */
+const INSPECTION_MILLISECONDS = 300
+
+async function inspected(folder: string): Promise<Inspection> {
+  const until = performance.now() + INSPECTION_MILLISECONDS
+  const inspection = await Inspection.of(folder)
+  await inspection.checkTables(() => performance.now() < until)
+  return inspection
+}
+
+function unreadable(cause: unknown, key: string | undefined): never {
+  const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
+  if (inner instanceof Error && 'code' in inner && inner.code === 'LEVEL_CORRUPTION') throw new StoreCorrupt(`what is stored at ${JSON.stringify(key)} cannot be read`, { cause })
   throw new StoreUnavailable('the store cannot be read', { cause })
 }
 

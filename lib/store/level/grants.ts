@@ -69,6 +69,13 @@ export class LevelGrants implements GrantStore {
   }
 }
 
+/** Whether this is the key of a grant. Throws as `isStatus`. */
+export function isGrant(key: string, value: string): boolean {
+  if (!key.startsWith(GRANTS)) return false
+  decode(key, value, isStored)
+  return true
+}
+
 /** In the order of the keys `a-b` stands before `a`, and `a/b-c` before `a/b`: names may hold what sorts before a slash. */
 function sortable(key: string): string {
   return key.replaceAll('/', ' ')

@@ -3,28 +3,41 @@ import type { RepositoryName } from '../../repository-name.js'
 import type { Store } from '../store.js'
 import { Database } from './database.js'
 import { LevelGrants } from './grants.js'
+import { LevelMaintenance } from './maintenance.js'
 import { LevelStatuses } from './statuses.js'
 import { LevelTokens } from './tokens.js'
 import { Writer } from './writer.js'
+
+const DAMAGED =
+  'the store is damaged: acknowledged statuses, tokens or grants may be missing from it; what lies in a damaged table is answered with 500. ' +
+  'See what it is with commit-status store verify, and restore the store from a backup'
 
 /** A store in one LevelDB folder. */
 export class LevelStore implements Store {
   readonly statuses: LevelStatuses
   readonly tokens: LevelTokens
   readonly grants: LevelGrants
+  readonly maintenance: LevelMaintenance
   readonly #database: Database
+  readonly #logger: Logger
   readonly #writer: Writer
+  readonly #checked: Promise<void>
+  #closed = false
 
   private constructor(database: Database, logger: Logger) {
     this.#database = database
+    this.#logger = logger
     this.#writer = new Writer(database, logger)
     this.statuses = new LevelStatuses(database, this.#writer)
     this.tokens = new LevelTokens(database, this.#writer)
     this.grants = new LevelGrants(database, this.#writer)
+    this.maintenance = new LevelMaintenance(database)
+    this.#checked = this.#tellDamage()
   }
 
   /**
-   * Opens the store of a folder, which is made when it is missing.
+   * Opens the store of a folder, which is made when it is missing. What is damaged in it is told to the logger, then
+   * or a little later.
    * @throws StoreLocked when another process has it open, StoreUnavailable when it cannot be opened
    */
   static async open(folder: string, logger: Logger = silentLogger): Promise<LevelStore> {
@@ -53,7 +66,20 @@ export class LevelStore implements Store {
   }
 
   async close(): Promise<void> {
+    this.#closed = true
     await this.#writer.close()
+    await this.#checked
     await this.#database.close()
+  }
+
+  async #tellDamage(): Promise<void> {
+    const { folder: store } = this.#database
+    const tell = (damage: readonly string[]): void => {
+      if (damage.length > 0) this.#logger.error({ store, damage }, DAMAGED)
+    }
+    const { damage } = this.#database
+    tell(damage)
+    await this.#database.checkTables(() => !this.#closed)
+    tell(this.#database.damage.slice(damage.length))
   }
 }

@@ -74,6 +74,19 @@ export class LevelStatuses implements StatusStore {
   }
 }
 
+/** `owner/repo/sha/context` */
+const KEY = /^[\w.-]+\/[\w.-]+\/(?:[0-9a-f]{40}|[0-9a-f]{64})\/./s
+
+/**
+ * Whether this is the key of a status.
+ * @throws StoreCorrupt when it is, and the value is damaged
+ */
+export function isStatus(key: string, value: string): boolean {
+  if (!KEY.test(key)) return false
+  decode(key, value, isStored)
+  return true
+}
+
 /** A damaged value counts as older than any other. */
 function updatedAt(key: string, value: string): string {
   try {

@@ -78,6 +78,20 @@ export class LevelTokens implements TokenStore {
   }
 }
 
+/** Whether this is the key of a token. Throws as `isStatus`. */
+export function isTokenRecord(key: string, value: string): boolean {
+  if (!key.startsWith(TOKENS)) return false
+  decode(key, value, isToken)
+  return true
+}
+
+/** Whether this is the key of when a token was used last. Throws as `isStatus`. */
+export function isTokenUse(key: string, value: string): boolean {
+  if (!key.startsWith(USES)) return false
+  decode(key, value, isUse)
+  return true
+}
+
 function readUse(key: string, value: string | undefined): TokenUse {
   return value === undefined ? { last_used_at: null } : decode(key, value, isUse)
 }

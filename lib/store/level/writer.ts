@@ -137,7 +137,7 @@ export class Writer {
     const fence = new StoreUnavailable('a write to the store failed; it is being opened again', { cause })
     this.#refusal ??= fence
     this.#waitingSize = 0
-    for (const { fail } of waiting) fail(fence)
+    for (const change of waiting) change.fail(fence)
     const begun = performance.now()
     this.#recovering = this.#recovery.run(this.#closing.signal).then((recovered) => {
       if (!recovered || this.#refusal !== fence) return

@@ -1,0 +1,53 @@
+import { mkdir, open, readdir, rename, rm, rmdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { BackupRefused } from '../store.js'
+import { Database, INCOMPLETE } from './database.js'
+
+/** A copy of a database in the making. */
+export class Backup {
+  readonly database: Database
+  readonly #folder: string
+  /** The files that have their place. */
+  readonly #moved: string[] = []
+
+  private constructor(folder: string, database: Database) {
+    this.#folder = folder
+    this.database = database
+  }
+
+  /** @throws BackupRefused when there is something in the folder */
+  static async begin(folder: string): Promise<Backup> {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    const names = await readdir(folder)
+    if (names.length > 0) throw new BackupRefused(`${folder} is not empty${names.includes(INCOMPLETE) ? ': it has a backup that was not finished' : ''}`)
+    const incomplete = join(folder, INCOMPLETE)
+    try {
+      return new Backup(folder, await Database.open(incomplete))
+    } catch (error) {
+      await rm(incomplete, { recursive: true, force: true })
+      throw error
+    }
+  }
+
+  /** Makes the folder a store: on disk once it has resolved. */
+  async finish(): Promise<void> {
+    await this.database.close()
+    const incomplete = join(this.#folder, INCOMPLETE)
+    // What makes it a store comes last.
+    for (const name of (await readdir(incomplete)).sort((one, other) => Number(one === 'CURRENT') - Number(other === 'CURRENT'))) {
+      this.#moved.push(name)
+      await rename(join(incomplete, name), join(this.#folder, name))
+    }
+    await rmdir(incomplete)
+    const directory = await open(this.#folder)
+    await directory.sync().finally(async () => {
+      await directory.close()
+    })
+  }
+
+  /** Leaves nothing behind but the folder. */
+  async discard(): Promise<void> {
+    await this.database.close()
+    for (const name of [...this.#moved, INCOMPLETE]) await rm(join(this.#folder, name), { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,103 @@
+import { readFile, readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { reasonOf } from '../../reason.js'
+import { readLog } from './log-format.js'
+import { readManifest, type KeyRange, type TableFile } from './manifest.js'
+import { damagedRanges } from './table.js'
+
+/** How often the files are looked at again when they change meanwhile: then another process has the database open. */
+const MOST_ATTEMPTS = 3
+
+/**
+ * What is wrong with the files of a database, found by their checksums. LevelDB itself passes over what is damaged in
+ * a log, and does not look at the checksums of its tables: without this, entries could vanish without a word.
+ */
+export class Inspection {
+  /** What is wrong, in words. */
+  readonly damage: string[] = []
+  readonly #folder: string
+  readonly #unchecked: TableFile[] = []
+  readonly #ranges: KeyRange[] = []
+
+  private constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  /** Looks at the list of tables and at the logs. What LevelDB does at opening would wipe out the traces. */
+  static async of(folder: string): Promise<Inspection> {
+    for (let attempt = 1; ; attempt++) {
+      const before = await stampOf(folder)
+      const inspection = new Inspection(folder)
+      await inspection.#inspectLogs()
+      if (attempt === MOST_ATTEMPTS || (await stampOf(folder)) === before) return inspection
+    }
+  }
+
+  /**
+   * Looks at the tables, until all have been looked at or `goOn` says no more.
+   * @returns whether all have been looked at
+   */
+  async checkTables(goOn: () => boolean): Promise<boolean> {
+    while (goOn()) {
+      const table = this.#unchecked.pop()
+      if (!table) return true
+      const bytes = await this.#bytes(nameOf(table.number, 'ldb'))
+      const ranges = bytes ? damagedRanges(bytes, table) : []
+      this.#ranges.push(...ranges)
+      if (ranges.length > 0) this.damage.push(`${nameOf(table.number, 'ldb')} is damaged: ${ranges.map(inWords).join(', ')}`)
+    }
+    return this.#unchecked.length === 0
+  }
+
+  /** Whether what lies between two keys, both included, cannot be trusted. */
+  isDamaged(from: string, to: string): boolean {
+    if (this.#ranges.length === 0) return false
+    const [first, last] = [Buffer.from(from), Buffer.from(to)]
+    return this.#ranges.some((range) => Buffer.compare(range.first, last) <= 0 && Buffer.compare(first, range.last) <= 0)
+  }
+
+  async #inspectLogs(): Promise<void> {
+    const manifest = await readManifest(this.#folder).catch((error: unknown) => reasonOf(error))
+    if (typeof manifest === 'string') {
+      this.damage.push(`its list of tables cannot be read: ${manifest}`)
+      return
+    }
+    const { damage, log, name, tables } = manifest
+    this.damage.push(...damage.map((words) => `${name}: ${words}`))
+    this.#unchecked.push(...tables)
+    const names = (await readdir(this.#folder)).filter((file) => file.endsWith('.log'))
+    const used = nameOf(log, 'log')
+    if (!names.includes(used)) this.damage.push(`${used} is gone`)
+    for (const file of names.filter((candidate) => candidate >= used)) {
+      const bytes = await this.#bytes(file)
+      const found = bytes ? readLog(bytes).damage : []
+      this.damage.push(...found.map((words) => `${file}: ${words}`))
+    }
+  }
+
+  /** `undefined` for a file that LevelDB has removed meanwhile, or that cannot be read, as LevelDB will say too. */
+  async #bytes(name: string): Promise<Buffer | undefined> {
+    try {
+      return await readFile(join(this.#folder, name))
+    } catch (error) {
+      const isGone = error instanceof Error && 'code' in error && error.code === 'ENOENT'
+      if (!isGone) this.damage.push(`${name} cannot be read: ${reasonOf(error)}`)
+      return undefined
+    }
+  }
+}
+
+function nameOf(number: number, ending: string): string {
+  return `${String(number).padStart(6, '0')}.${ending}`
+}
+
+function inWords({ first, last }: KeyRange): string {
+  return `${JSON.stringify(first.toString())} to ${JSON.stringify(last.toString())}`
+}
+
+/** Changes when tables come or go. */
+async function stampOf(folder: string): Promise<string> {
+  const name = (await readFile(join(folder, 'CURRENT'), 'utf8')).trimEnd()
+  const found = await stat(join(folder, name)).catch(() => undefined)
+  return `${name} ${found?.size} ${found?.mtimeMs}`
+}
