@@ -4,9 +4,9 @@ import { CommandPlace } from '../fixtures/command.js'
 
 const commands = [
   ...['set-up', 'serve', 'token', 'token create', 'token list', 'token revoke', 'access', 'access grant', 'access revoke', 'access list'],
-  ...['repo', 'repo list', 'repo public', 'repo private', 'status', 'status list'],
+  ...['repo', 'repo list', 'repo public', 'repo private', 'status', 'status list', 'store', 'store verify', 'store backup'],
 ]
-const groups = ['token', 'access', 'repo', 'status']
+const groups = ['token', 'access', 'repo', 'status', 'store']
 
 t.test('Every command has --help on standard output, which ends well', async (t) => {
   const place = new CommandPlace(t.testdir())

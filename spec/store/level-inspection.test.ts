@@ -1,0 +1,231 @@
+import { randomBytes } from 'node:crypto'
+import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { silentLogger } from '../../lib/logger.js'
+import { Inspection } from '../../lib/store/level/inspection.js'
+import { LevelStore } from '../../lib/store/level/level-store.js'
+import { StoreCorrupt } from '../../lib/store/store.js'
+import { commitId, repositoryNamed } from '../fixtures/names.js'
+import { reportOf } from '../fixtures/report.js'
+import { collect } from '../suites/store.js'
+
+const repository = repositoryNamed('alice/hello')
+
+/** A closed store whose statuses are in a table; with `logged`, more of them in its log. */
+async function filledStore(t: Test, commits: number, logged: number): Promise<string> {
+  const folder = join(t.testdir(), 'store')
+  const first = await LevelStore.open(folder)
+  await fill(first, 0, commits)
+  await first.close()
+  const second = await LevelStore.open(folder)
+  await fill(second, commits, logged)
+  await second.close()
+  return folder
+}
+
+/** One after the other: each is a record of its own in the log. */
+async function fill(store: LevelStore, from: number, count: number): Promise<void> {
+  for (let index = from; index < from + count; index++) await store.statuses.save(repository, commitId(String(index).padStart(6, '0')), reportOf('ci', { description: `of ${index}` }), 0)
+}
+
+/** Opens a store; its damage, as it says it, and what it answers for each commit: what it should, nothing, or that it is damaged. */
+async function answers(folder: string, commits: number): Promise<{ told: number; right: number; missing: number; refused: number }> {
+  let told = 0
+  const store = await LevelStore.open(folder, { ...silentLogger, error: () => { told++ } })
+  const found = { told: 0, right: 0, missing: 0, refused: 0 }
+  for (let index = 0; index < commits; index++) {
+    try {
+      const [status] = await store.statuses.list(repository, commitId(String(index).padStart(6, '0')))
+      if (status && status.description !== `of ${index}`) throw new Error(`a wrong answer: ${JSON.stringify(status)}`)
+      found[status ? 'right' : 'missing']++
+    } catch (error) {
+      if (!(error instanceof StoreCorrupt)) throw error
+      found.refused++
+    }
+  }
+  await store.close()
+  return { ...found, told }
+}
+
+function fileOf(folder: string, ending: RegExp): string {
+  const name = readdirSync(folder).filter((name) => ending.test(name)).at(-1)
+  if (name === undefined) throw new Error(`no such file: ${ending.source}`)
+  return name
+}
+
+function flip(path: string, position: number, mask = 1): void {
+  const bytes = readFileSync(path)
+  bytes.writeUInt8(bytes.readUInt8(position) ^ mask, position)
+  writeFileSync(path, bytes)
+}
+
+async function damageOf(folder: string): Promise<readonly string[]> {
+  const inspection = await Inspection.of(folder)
+  await inspection.checkTables(() => true)
+  return inspection.damage
+}
+
+t.test('A store that was written in peace has no damage', async (t) => {
+  const folder = await filledStore(t, 100, 20)
+  t.strictSame(await damageOf(folder), [])
+  t.strictSame(await answers(folder, 120), { told: 0, right: 120, missing: 0, refused: 0 })
+})
+
+t.test('Any byte of a table that has changed is found', async (t) => {
+  const folder = await filledStore(t, 20, 0)
+  const table = join(folder, fileOf(folder, /\.ldb$/))
+  const { length } = readFileSync(table)
+  // Before the magic number, the footer has some bytes that nobody reads.
+  const unread = { from: length - 48, to: length - 8 }
+  const unnoticed: number[] = []
+  for (let position = 0; position < length; position++) {
+    const mask = 1 << (position % 8)
+    flip(table, position, mask)
+    if ((await damageOf(folder)).length === 0) unnoticed.push(position)
+    flip(table, position, mask)
+  }
+  t.ok(unnoticed.every((position) => position >= unread.from && position < unread.to), String(unnoticed))
+  t.strictSame(await damageOf(folder), [], 'and nothing is found when all are back')
+})
+
+t.test('So is a table that was cut', async (t) => {
+  const folder = await filledStore(t, 20, 0)
+  const table = join(folder, fileOf(folder, /\.ldb$/))
+  const bytes = readFileSync(table)
+  for (let length = 0; length < bytes.length; length += 13) {
+    writeFileSync(table, bytes.subarray(0, length))
+    if ((await damageOf(folder)).length === 0) t.fail(`${length} bytes of ${bytes.length}`)
+  }
+})
+
+t.test('A damaged table gives no wrong answer and leaves no gap; what does not lie in the damaged block is answered', async (t) => {
+  const folder = await filledStore(t, 300, 0)
+  const table = fileOf(folder, /\.ldb$/)
+  const { length } = readFileSync(join(folder, table))
+  for (let position = 50; position < length; position += 997) {
+    const copy = join(t.testdirName, 'copy')
+    cpSync(folder, copy, { recursive: true })
+    flip(join(copy, table), position)
+    const { told, right, missing, refused } = await answers(copy, 300)
+    if (told !== 1 || missing > 0 || right + refused !== 300) t.fail(`byte ${position}: told ${told}, ${right} right, ${missing} missing, ${refused} refused`)
+    if (position === 50) t.ok(right > 100 && refused > 0, `${right} right, ${refused} refused`)
+    rmSync(copy, { recursive: true })
+  }
+})
+
+t.test('What lies in a damaged table is not changed either, unless it need not be read', async (t) => {
+  const folder = await filledStore(t, 20, 0)
+  flip(join(folder, fileOf(folder, /\.ldb$/)), 50)
+  const store = await LevelStore.open(folder)
+  t.teardown(async () => await store.close())
+  await t.rejects(store.statuses.save(repository, commitId('000001'), reportOf('ci'), 0), StoreCorrupt)
+  await t.rejects(collect(store.statuses.scan(repository)), StoreCorrupt)
+  await store.statuses.save(repositoryNamed('bob/other'), commitId('000001'), reportOf('ci'), 0)
+  t.equal((await store.statuses.list(repositoryNamed('bob/other'), commitId('000001'))).length, 1, 'others are untouched')
+})
+
+t.test('Any byte of a log that has changed is said', async (t) => {
+  const folder = await filledStore(t, 0, 8)
+  const log = join(folder, fileOf(folder, /\.log$/))
+  const { length } = readFileSync(log)
+  t.ok(length > 1000)
+  for (let position = 0; position < length; position += position < 300 ? 1 : 5) {
+    for (const mask of [0x01, 0x80]) {
+      flip(log, position, mask)
+      if ((await damageOf(folder)).length === 0) t.fail(`byte ${position} of ${length}, ${mask}`)
+      flip(log, position, mask)
+    }
+  }
+  flip(log, length - 100)
+  const { told, right, missing, refused } = await answers(folder, 8)
+  t.strictSame([told, right + missing, refused], [1, 8, 0])
+  t.ok(missing > 0, 'LevelDB passes over it, so it had to be said')
+})
+
+t.test('A record that a crash cut at the end of a log, or room that was never written, is no damage', async (t) => {
+  const folder = await filledStore(t, 0, 200)
+  const log = join(folder, fileOf(folder, /\.log$/))
+  const bytes = readFileSync(log)
+  t.ok(bytes.length > 33_000, 'it has more than one block')
+  for (let length = 0; length < bytes.length; length += 397) {
+    truncateSync(log, 0)
+    writeFileSync(log, bytes.subarray(0, length))
+    const damage = await damageOf(folder)
+    if (damage.length > 0) t.fail(`${length} bytes of ${bytes.length}: ${damage.join()}`)
+  }
+  writeFileSync(log, Buffer.concat([bytes, Buffer.alloc(50_000)]))
+  t.strictSame(await damageOf(folder), [])
+  t.strictSame(await answers(folder, 200), { told: 0, right: 200, missing: 0, refused: 0 })
+})
+
+t.test('A hole of zeros in a log is damage', async (t) => {
+  const folder = await filledStore(t, 0, 400)
+  const log = join(folder, fileOf(folder, /\.log$/))
+  const bytes = readFileSync(log)
+  const start = bytes.readUInt16LE(4) + 7
+  writeFileSync(log, Buffer.from(bytes).fill(0, start, 40_000))
+  t.match(await damageOf(folder), [new RegExp(`\\.log: what is there at byte ${start} is not what was written`), /byte 32768/])
+})
+
+t.test('A log that is gone is said', async (t) => {
+  const folder = await filledStore(t, 0, 8)
+  const log = fileOf(folder, /\.log$/)
+  rmSync(join(folder, log))
+  t.strictSame(await damageOf(folder), [`${log} is gone`])
+  t.match(await answers(folder, 8), { told: 1, missing: 8 })
+})
+
+t.test('A damaged or cut list of tables is refused or said, or it does not matter', async (t) => {
+  const folder = join(t.testdir(), 'store')
+  const store = await LevelStore.open(folder)
+  await fill(store, 0, 30)
+  // So much that LevelDB writes tables meanwhile, and notes them in its list one after the other.
+  const description = (): string => randomBytes(500).toString('hex')
+  for (let round = 0; round < 3; round++) {
+    await Promise.all(Array.from({ length: 3000 }, async (_, index) => await store.statuses.save(repositoryNamed('bob/large'), commitId('c0ffee'), reportOf(`${round} ${index}`, { description: description() }), 0)))
+  }
+  await fill(store, 30, 5)
+  await store.close()
+  const manifest = fileOf(folder, /^MANIFEST/)
+  const bytes = readFileSync(join(folder, manifest))
+  const outcomes = { refused: 0, said: 0, right: 0 }
+  const tryIt = async (damaged: Buffer, how: string): Promise<void> => {
+    const copy = join(t.testdirName, 'copy')
+    cpSync(folder, copy, { recursive: true })
+    writeFileSync(join(copy, manifest), damaged)
+    try {
+      const { told, right } = await answers(copy, 35)
+      if (told === 0 && right < 35) t.fail(`${how}: a silent gap, ${right} of 35`)
+      outcomes[told > 0 ? 'said' : 'right']++
+    } catch (error) {
+      if (!(error instanceof Error && error.message.includes('cannot be opened'))) throw error
+      outcomes.refused++
+    }
+    rmSync(copy, { recursive: true })
+  }
+  for (let position = 0; position < bytes.length; position += 29) {
+    const changed = Buffer.from(bytes)
+    changed.writeUInt8(changed.readUInt8(position) ^ (1 << (position % 8)), position)
+    await tryIt(changed, `byte ${position}`)
+    await tryIt(bytes.subarray(0, position), `${position} bytes`)
+  }
+  t.ok(outcomes.refused > 0 && outcomes.said > 0, JSON.stringify(outcomes))
+})
+
+t.test('A table that cannot be read is said', async (t) => {
+  const folder = await filledStore(t, 20, 0)
+  const table = fileOf(folder, /\.ldb$/)
+  rmSync(join(folder, table))
+  mkdirSync(join(folder, table))
+  t.match(await damageOf(folder), [new RegExp(`^${table} cannot be read: EISDIR`)])
+})
+
+t.test('Tables are looked at for as long as is wanted, and a table that LevelDB has replaced meanwhile is passed over', async (t) => {
+  const folder = await filledStore(t, 20, 0)
+  const inspection = await Inspection.of(folder)
+  t.equal(await inspection.checkTables(() => false), false)
+  rmSync(join(folder, fileOf(folder, /\.ldb$/)))
+  t.equal(await inspection.checkTables(() => true), true)
+  t.strictSame(inspection.damage, [])
+})
