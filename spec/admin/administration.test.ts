@@ -136,6 +136,7 @@ const refusals: [asked: string, call: (admin: Administration) => Promise<unknown
   ['visibility of a strange repository', (admin) => admin.setVisibility('../x', 'public'), '"../x" is no repository name: <owner>/<repo>'],
   ['statuses of an owner', (admin) => admin.listStatuses('alice', null), '"alice" is no repository name: <owner>/<repo>'],
   ['statuses of a short commit id', (admin) => admin.listStatuses('alice/hello', 'c0ffee'), 'c0ffee is not a full 40 or 64 character hex commit id'],
+  ['a backup into a folder with something in it', (admin) => admin.backUpStore('/'), '/ is not empty'],
 ]
 
 t.test('What cannot be done is refused with the reason, and nothing is done', async (t) => {

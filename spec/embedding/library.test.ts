@@ -102,6 +102,14 @@ t.test('Commands that work on the folder of repositories say so where the host h
   t.strictSame(await administration.listTokens(null), [])
 })
 
+t.test('Commands that work on the whole store say so where the host has its own', async (t) => {
+  const { service } = await embed(t, { store: new ModelStore() })
+  const administration = new LocalAdministration(service.administered)
+  for (const call of [administration.verifyStore(), administration.backUpStore('/tmp/copy')]) {
+    await t.rejects(call, { name: 'AdministrationError', message: 'the git server that this service lives in has a store of its own' })
+  }
+})
+
 t.test('access tells the right on a repository; of one that does not exist, none', async (t) => {
   const { service, repositories } = await embed(t)
   await makeRepository(repositories, 'alice/private')
