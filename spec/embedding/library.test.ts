@@ -5,6 +5,7 @@ import { LocalAdministration } from '../../lib/admin/administration.js'
 import type { StatusEvent } from '../../lib/index.js'
 import { embed, fetchJson, listen } from '../fixtures/embedded.js'
 import { makeCommit, makeRepository } from '../fixtures/git.js'
+import { ModelStore } from '../fixtures/model-store.js'
 
 const refusal = (code: string, status: number) => ({ name: 'ServiceError', code, status })
 
