@@ -1,0 +1,45 @@
+import { execFile } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+/** One request of a load. */
+export interface LoadRequest {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  /** One line. */
+  readonly body?: string
+}
+
+/** What came of a load. */
+export interface LoadResult {
+  readonly perSecond: number
+  /** Milliseconds. */
+  readonly p50: number
+  readonly p99: number
+  /** Requests without an answer, or with a status above 399. */
+  readonly failed: number
+  readonly requests: number
+}
+
+/** Requests to send again and again, in a file. */
+export class Load {
+  readonly #file: string
+  readonly #headers: Readonly<Record<string, string>>
+
+  constructor(file: string, requests: readonly LoadRequest[], headers: Readonly<Record<string, string>> = {}) {
+    this.#file = file
+    this.#headers = headers
+    writeFileSync(file, requests.map(({ method, path, body = '' }) => `${method}\t${path}\t${body}\n`).join(''))
+  }
+
+  /** Sends them over keep-alive connections with wrk, which takes one core at the most. */
+  async run(url: string, { seconds, connections = 64 }: { seconds: number; connections?: number }): Promise<LoadResult> {
+    const script = fileURLToPath(new URL('load.lua', import.meta.url))
+    const headers = Object.entries(this.#headers).flat()
+    const { stdout } = await promisify(execFile)('wrk', ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', script, url, '--', this.#file, ...headers], { maxBuffer: 1 << 24 })
+    const line = stdout.split('\n').find((text) => text.startsWith('{')) ?? '{}'
+    const { requests = 0, microseconds = 1, p50 = 0, p99 = 0, failed = 0 } = JSON.parse(line) as Partial<Record<'requests' | 'microseconds' | 'p50' | 'p99' | 'failed', number>>
+    return { perSecond: (requests * 1_000_000) / microseconds, p50: p50 / 1000, p99: p99 / 1000, failed, requests }
+  }
+}

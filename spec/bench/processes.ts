@@ -1,0 +1,83 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import type { Place } from './data.js'
+
+const executable = fileURLToPath(new URL('../../scripts/commit-status', import.meta.url))
+
+/** A server in a process of its own. */
+export class ServerProcess {
+  readonly url: string
+  readonly #child: ChildProcess
+
+  private constructor(url: string, child: ChildProcess) {
+    this.url = url
+    this.#child = child
+  }
+
+  /** The service, as `npm start` runs it. */
+  static async service(place: Place): Promise<ServerProcess> {
+    const child = spawn(executable, ['serve'], { env: { ...process.env, ...variables(place), COMMIT_STATUS_LOG_LEVEL: 'warn' }, stdio: ['ignore', 'inherit', 'pipe'] })
+    const line = await firstLine(child)
+    return new ServerProcess(/http:\/\/[\d.:]+/.exec(line)?.[0] ?? '', child)
+  }
+
+  /** A bare node:http server that answers the same bytes. */
+  static async limit(get: Recorded | undefined, post?: Recorded): Promise<ServerProcess> {
+    const program = fileURLToPath(new URL('limit.ts', import.meta.url))
+    const child = spawn(process.execPath, [...process.execArgv, program, JSON.stringify([get ?? null, post ?? null])], { stdio: ['ignore', 'pipe', 'inherit'] })
+    return new ServerProcess(await firstLine(child), child)
+  }
+
+  /** Resident memory in bytes. */
+  get memory(): number {
+    const [, kilobytes = '0'] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${this.#child.pid}/status`, 'utf8')) ?? []
+    return Number(kilobytes) * 1024
+  }
+
+  /** Seconds of processor time used so far. */
+  get processorSeconds(): number {
+    const fields = readFileSync(`/proc/${this.#child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+    return (Number(fields[11]) + Number(fields[12])) / 100
+  }
+
+  async end(): Promise<void> {
+    const ended = once(this.#child, 'exit')
+    this.#child.kill('SIGTERM')
+    await ended
+  }
+}
+
+/** An answer as it was received. */
+export interface Recorded {
+  readonly status: number
+  readonly headers: Record<string, string>
+  readonly body: string
+}
+
+export async function record(url: string, options: RequestInit = {}): Promise<Recorded> {
+  const response = await fetch(url, options)
+  const headers = Object.fromEntries([...response.headers].filter(([name]) => !['connection', 'date', 'keep-alive'].includes(name)))
+  return { status: response.status, headers, body: await response.text() }
+}
+
+/** Runs a command of the executable; gives what it printed. */
+export async function command(place: Place, ...args: string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)(executable, args, { env: { ...process.env, ...variables(place) }, maxBuffer: 1 << 26 })
+  return stdout.trimEnd()
+}
+
+function variables({ repositories, store }: Place): Record<string, string> {
+  return { COMMIT_STATUS_REPOSITORIES: repositories, COMMIT_STATUS_STORE: `level:${store}`, COMMIT_STATUS_PORT: '0' }
+}
+
+async function firstLine(child: ChildProcess): Promise<string> {
+  const [line] = (await Promise.race([
+    once(createInterface(child.stderr ?? child.stdout ?? process.stdin), 'line'),
+    once(child, 'exit').then(() => Promise.reject(new Error('the server did not start'))),
+  ])) as [string]
+  return line
+}
