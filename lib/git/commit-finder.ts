@@ -77,6 +77,8 @@ export class CommitFinder implements Commits {
       const pause = handle.openedAt + PAUSE_MILLISECONDS - performance.now()
       if (pause > 0) await setTimeout(pause)
       this.#drop(directory, handle)
+      // Nor is it the fault of an old handle only: what another one keeps open may be in the way.
+      if (attempt > 1) this.#dropSharers(handle)
     }
     throw new RepositoryUnreadable(directory, reason)
   }
@@ -95,6 +97,11 @@ export class CommitFinder implements Commits {
   #drop(directory: string, handle: Handle): void {
     if (this.#handles.peek(directory) === handle) this.#handles.delete(directory)
   }
+
+  /** Those of the repositories that have packs in common with this one. */
+  #dropSharers(handle: Handle): void {
+    for (const [directory, other] of [...this.#handles]) if (other.sharesWith(handle)) this.#drop(directory, other)
+  }
 }
 
 interface Opened {
@@ -110,13 +117,19 @@ class Handle {
   readonly openedAt = performance.now()
   readonly #directory: string
   readonly #opened: Promise<Opened>
+  #database: ObjectDatabase | undefined
   #checkedAt = this.openedAt
 
   constructor(directory: string) {
     this.#directory = directory
     this.#opened = open(directory)
-    // Each user meets the error; there may be none at the moment.
-    this.#opened.catch(() => undefined)
+    this.#opened.then(
+      ({ database }) => {
+        this.#database = database
+      },
+      // Each user meets the error; there may be none at the moment.
+      () => undefined,
+    )
   }
 
   /** Whether the folder is still the one that was opened. */
@@ -125,6 +138,11 @@ class Handle {
     this.#checkedAt = performance.now()
     const [now, opened] = await Promise.allSettled([identityOf(this.#directory), this.#opened])
     return now.status === 'fulfilled' && opened.status === 'fulfilled' && now.value === opened.value.identity
+  }
+
+  /** Whether both have packs in common; none that is not open yet has. */
+  sharesWith(other: Handle): boolean {
+    return this.#database !== undefined && other.#database !== undefined && this.#database.sharesWith(other.#database)
   }
 
   /**
@@ -138,7 +156,7 @@ class Handle {
     if (found !== 'nothing') return found === 'commit'
     // It is not there if no pack has come or gone since before the opening, and all of them are readable.
     if (stamp === undefined) return undefined
-    await database.proveReadable(id)
+    await database.proveReadable(id, async (other) => await repository.find(other))
     return (await database.stamp()) === stamp ? false : undefined
   }
 

@@ -1,6 +1,7 @@
-import { open, opendir, readFile, readdir, stat } from 'node:fs/promises'
+import { open, readFile, readdir, realpath, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { ObjectFormat, ObjectId } from '../object-id.js'
+import type { Found } from './nodegit.js'
 
 /** How deep git and libgit2 follow alternates of alternates. */
 const ALTERNATES_DEPTH = 6
@@ -11,19 +12,31 @@ const ALTERNATES_DEPTH = 6
  */
 const STAMP_MILLISECONDS = 20
 
+/** How long an object id is. */
+const BYTES: Readonly<Record<ObjectFormat, number>> = { sha1: 20, sha256: 32 }
+
+/** How long the 256 running totals of a pack's index are. */
+const TOTALS_BYTES = 256 * 4
+
 /** The object folders of a repository: its own and those it borrows from (gitrepository-layout, objects/info/alternates). */
 export class ObjectDatabase {
-  readonly #folders: readonly string[]
+  readonly #folders: ReadonlySet<string>
   #packsProved: Promise<void> | undefined
+  #packsAreProved = false
 
-  private constructor(folders: readonly string[]) {
+  private constructor(folders: ReadonlySet<string>) {
     this.#folders = folders
   }
 
   static async open(repository: string): Promise<ObjectDatabase> {
     const folders = new Set<string>()
-    await addWithAlternates(folders, join(repository, 'objects'), ALTERNATES_DEPTH)
-    return new ObjectDatabase([...folders])
+    await addWithAlternates(folders, await canonical(join(repository, 'objects')), ALTERNATES_DEPTH)
+    return new ObjectDatabase(folders)
+  }
+
+  /** Whether one borrows from the other, or both from a third. */
+  sharesWith(other: ObjectDatabase): boolean {
+    return [...this.#folders].some((folder) => other.#folders.has(folder))
   }
 
   /**
@@ -32,7 +45,7 @@ export class ObjectDatabase {
    */
   async stamp(): Promise<string | undefined> {
     const now = Date.now()
-    const paths = this.#folders.flatMap((folder) => [packsOf(folder), alternatesOf(folder)])
+    const paths = [...this.#folders].flatMap((folder) => [packsOf(folder), alternatesOf(folder)])
     // What cannot be looked at stays so until it changes; the proof meets the error.
     const stamps = await Promise.all(paths.map(async (path) => await stat(path, { bigint: true }).catch(() => undefined)))
     const changing = stamps.some((found) => found && Math.abs(now - Number(found.ctimeMs)) < STAMP_MILLISECONDS)
@@ -41,23 +54,30 @@ export class ObjectDatabase {
 
   /**
    * Proves that an object which libgit2 did not find is really not there: libgit2 passes over packs and files that
-   * it cannot read, as if they did not exist. Packs are read once, so the proof holds while `stamp()` stays the same.
+   * it cannot read, as if they did not exist. Packs are proved once, so the proof holds while `stamp()` stays the same.
+   * @param find asks the same libgit2 for another object
    * @throws any error that keeps the proof from being made
    */
-  async proveReadable(missing: ObjectId): Promise<void> {
+  async proveReadable(missing: ObjectId, find: (id: ObjectId) => Promise<Found>): Promise<void> {
     for (const folder of this.#folders) {
       const loose = join(folder, missing.hex.slice(0, 2), missing.hex.slice(2))
       if (await stat(loose).catch(undefinedFor('ENOENT'))) throw new Error(`${loose} is there, but cannot be read as an object`)
-      // Each time: this fails where libgit2 has just failed for want of a file descriptor.
-      await (await opendir(packsOf(folder))).close()
     }
-    await (this.#packsProved ??= this.#provePacks())
+    if (this.#packsAreProved) return
+    await (this.#packsProved ??= this.#provePacks(find))
+    this.#packsAreProved = true
+    if ((await find(missing)) !== 'nothing') throw new Error(`${missing.hex} has come only now`)
   }
 
-  async #provePacks(): Promise<void> {
+  async #provePacks(find: (id: ObjectId) => Promise<Found>): Promise<void> {
     for (const folder of this.#folders) {
       for (const file of await readdir(packsOf(folder))) {
-        if (file.endsWith('.idx')) await provePack(join(packsOf(folder), file.slice(0, -'.idx'.length)))
+        if (!file.endsWith('.idx')) continue
+        const base = join(packsOf(folder), file.slice(0, -'.idx'.length))
+        const sample = await provePack(base)
+        // What libgit2 knows of a pack it shares among all who have it open, from before it was mended too. An error
+        // is about the object: the pack was found.
+        if (sample && (await find(sample).catch(() => 'damaged')) === 'nothing') throw new Error(`${base}.pack can be read, but libgit2 does not see it`)
       }
     }
   }
@@ -72,9 +92,14 @@ async function addWithAlternates(folders: Set<string>, folder: string, depth: nu
     if (path === '' || path.startsWith('#')) continue
     // libgit2 would look for it below the working directory of the process.
     if (!/^[/.]/.test(path)) throw new Error(`${alternatesOf(folder)} has a path that begins with neither / nor a dot`)
-    const borrowed = resolve(folder, path)
+    const borrowed = await canonical(resolve(folder, path))
     if (!folders.has(borrowed)) await addWithAlternates(folders, borrowed, depth - 1)
   }
+}
+
+/** One path for each folder, as libgit2 has it. What is not there meets its error where it is read. */
+async function canonical(path: string): Promise<string> {
+  return await realpath(path).catch(() => path)
 }
 
 function packsOf(folder: string): string {
@@ -88,29 +113,37 @@ function alternatesOf(folder: string): string {
 /**
  * Proves what libgit2 asks of a pack and its index before it looks into them, and that they belong together: the
  * trailer of a pack is a checksum that its index repeats, so that a cut file fails here (gitformat-pack).
+ * @returns one of its objects, if it has any
  */
-async function provePack(base: string): Promise<void> {
+async function provePack(base: string): Promise<ObjectId | undefined> {
   const [index, pack] = [await readEnds(`${base}.idx`), await readEnds(`${base}.pack`)]
   const isPack = pack.head.toString('latin1', 0, 4) === 'PACK' && pack.head.readUInt32BE(4) === 2
   const objects = pack.head.readUInt32BE(8)
-  const fits = (['sha1', 'sha256'] satisfies ObjectFormat[]).some((format) => {
-    const bytes = format === 'sha1' ? 20 : 32
+  const format = (['sha1', 'sha256'] as const).find((each) => {
+    const bytes = BYTES[each]
     const checksum = index.tail.subarray(-2 * bytes, -bytes)
     return isIndexOf(objects, index, bytes) && checksum.equals(pack.tail.subarray(-bytes))
   })
-  if (!isPack || !fits) throw new Error(`${base}.pack and its index do not fit together`)
+  if (!isPack || !format) throw new Error(`${base}.pack and its index do not fit together`)
+  // Version 1 has the place of an object in front of its id.
+  const first = isVersion2(index) ? 8 + TOTALS_BYTES : TOTALS_BYTES + 4
+  return objects > 0 ? { format, hex: index.head.toString('hex', first, first + BYTES[format]) } : undefined
 }
 
 /** Whether an index of version 1 or 2 is as long as so many objects make it, and its 256 running totals end with them. */
-function isIndexOf(objects: number, { head, size }: Ends, bytes: number): boolean {
-  const isVersion2 = head.readUInt32BE(0) === 0xff744f63 && head.readUInt32BE(4) === 2
-  const [start, entry] = isVersion2 ? [8, bytes + 8] : [0, bytes + 4]
-  const totals = Array.from({ length: 256 }, (_, at) => head.readUInt32BE(start + at * 4))
+function isIndexOf(objects: number, index: Ends, bytes: number): boolean {
+  const { head, size } = index
+  const [start, entry] = isVersion2(index) ? [8, bytes + 8] : [0, bytes + 4]
+  const totals = Array.from({ length: TOTALS_BYTES / 4 }, (_, at) => head.readUInt32BE(start + at * 4))
   const grow = totals.every((total, at) => at === 0 || total >= head.readUInt32BE(start + (at - 1) * 4))
-  const least = start + totals.length * 4 + objects * entry + 2 * bytes
+  const least = start + TOTALS_BYTES + objects * entry + 2 * bytes
   // Version 2 has 8 bytes more for each object that begins beyond 2 GB of the pack.
-  const most = isVersion2 ? least + objects * 8 : least
+  const most = isVersion2(index) ? least + objects * 8 : least
   return size >= least && size <= most && grow && totals.at(-1) === objects
+}
+
+function isVersion2({ head }: Ends): boolean {
+  return head.readUInt32BE(0) === 0xff744f63 && head.readUInt32BE(4) === 2
 }
 
 interface Ends {
@@ -123,7 +156,7 @@ async function readEnds(path: string): Promise<Ends> {
   const file = await open(path)
   try {
     const { size } = await file.stat()
-    const [head, tail] = [Buffer.alloc(8 + 256 * 4), Buffer.alloc(64)]
+    const [head, tail] = [Buffer.alloc(8 + TOTALS_BYTES + BYTES.sha256), Buffer.alloc(2 * BYTES.sha256)]
     await file.read(head, 0, head.length, 0)
     await file.read(tail, 0, tail.length, Math.max(0, size - tail.length))
     return { head, tail, size }

@@ -1,10 +1,11 @@
 import { chmodSync, copyFileSync, cpSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { RepositoryUnreadable } from '../../lib/git/commits.js'
 import type { ObjectFormat } from '../../lib/object-id.js'
 import { formats, makeFinder, unknownId } from '../fixtures/finder.js'
-import { git, makeCommit } from '../fixtures/git.js'
+import { git, makeCommit, makeRepository } from '../fixtures/git.js'
 import { borrow, makeHistory, makeRepositoryWithHistory } from '../fixtures/history.js'
 
 /** A repository with commits in two packs and one as a loose object. */
@@ -187,6 +188,26 @@ for (const format of formats) {
     renameSync(kept, path)
     t.equal(await finder.has(directory, commits.firstPack), true)
     t.equal(await finder.has(directory, unknownId(format)), false)
+  })
+
+  t.test(`A mended repository (${format}) is read at once, though another one that borrows from it is held open as it was`, { buffered: true }, async (t) => {
+    const folder = t.testdir()
+    const { directory, pack, commits } = copy(original, folder)
+    const [path, kept] = [`${pack}.pack`, join(directory, 'kept')]
+    const fork = await makeRepository(folder, 'bob/fork', { format })
+    borrow(fork, '../../../alice/hello.git/objects')
+    symlinkSync(folder, join(folder, 'elsewhere'))
+    const finder = makeFinder(t)
+    copyFileSync(path, kept)
+    cut(path, 0.5)
+    t.equal(await finder.has(fork, commits.loose), true)
+    await t.rejects(finder.has(directory, commits.firstPack), RepositoryUnreadable)
+    t.equal(await finder.has(join(folder, 'elsewhere/bob/fork.git'), commits.loose), true, 'as by another way')
+    renameSync(kept, path)
+    await setTimeout(100)
+    t.equal(await finder.has(directory, commits.firstPack), true)
+    t.equal(await finder.has(directory, unknownId(format)), false)
+    t.equal(await finder.has(fork, commits.firstPack), true)
   })
 }
 

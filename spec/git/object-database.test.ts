@@ -2,7 +2,9 @@ import { appendFileSync, chmodSync, copyFileSync, mkdirSync, readdirSync, rename
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
+import { OpenRepository } from '../../lib/git/nodegit.js'
 import { ObjectDatabase } from '../../lib/git/object-database.js'
+import type { ObjectId } from '../../lib/object-id.js'
 import { formats, objectId, unknownId } from '../fixtures/finder.js'
 import { git, makeCommit, makeRepository } from '../fixtures/git.js'
 import { borrow, makeHistory, makeRepositoryWithHistory } from '../fixtures/history.js'
@@ -13,6 +15,16 @@ async function stampOf(database: ObjectDatabase): Promise<string> {
     const stamp = await database.stamp()
     if (stamp !== undefined) return stamp
     await setTimeout(5)
+  }
+}
+
+/** Makes the proof with a libgit2 that has just opened the repository, for a database that may be older. */
+async function prove(directory: string, id: ObjectId, database?: ObjectDatabase): Promise<void> {
+  const repository = await OpenRepository.open(directory)
+  try {
+    await (database ?? (await ObjectDatabase.open(directory))).proveReadable(id, async (other) => await repository.find(other))
+  } finally {
+    repository.close()
   }
 }
 
@@ -59,32 +71,32 @@ for (const format of formats) {
     const { directory, commits } = await makeRepositoryWithHistory(t.testdir(), 'alice/hello', { format })
     const unknown = objectId(unknownId(format))
     const loose = objectId(commits[0] ?? '')
-    await t.resolves((await ObjectDatabase.open(directory)).proveReadable(unknown), 'without packs')
-    await t.rejects((await ObjectDatabase.open(directory)).proveReadable(loose), { message: /is there, but cannot be read/ })
+    await t.resolves(prove(directory, unknown), 'without packs')
+    await t.rejects(prove(directory, loose), { message: /is there, but cannot be read/ })
     await git('-C', directory, 'repack', '-dq')
     await makeHistory(directory, 3, 'other')
     await git('-C', directory, '-c', 'pack.indexVersion=1', 'repack', '-dq')
-    await t.resolves((await ObjectDatabase.open(directory)).proveReadable(unknown), 'with packs whose indexes are of both versions')
+    await t.resolves(prove(directory, unknown), 'with packs whose indexes are of both versions')
     const [one = '', two = ''] = readdirSync(join(directory, 'objects/pack')).filter((file) => file.endsWith('.idx')).map((file) => join(directory, 'objects/pack', file))
     rmSync(one)
     copyFileSync(two, one)
-    await t.rejects((await ObjectDatabase.open(directory)).proveReadable(unknown), { message: /do not fit together/ }, 'with the index of another pack')
+    await t.rejects(prove(directory, unknown), { message: /do not fit together/ }, 'with the index of another pack')
   })
 }
 
 t.test('Packs are proved once, what is loose each time', async (t) => {
-  const { directory, commits } = await makeRepositoryWithHistory(t.testdir(), 'alice/hello')
-  const [commit = ''] = commits
+  const { directory } = await makeRepositoryWithHistory(t.testdir(), 'alice/hello')
+  const id = unknownId('sha1')
   await git('-C', directory, 'repack', '-adq')
   const database = await ObjectDatabase.open(directory)
-  await t.resolves(database.proveReadable(objectId(commit)))
+  await t.resolves(prove(directory, objectId(id), database))
   const [pack = ''] = readdirSync(join(directory, 'objects/pack')).filter((file) => file.endsWith('.pack'))
   chmodSync(join(directory, 'objects/pack', pack), 0o600)
   truncateSync(join(directory, 'objects/pack', pack), 10)
-  await t.resolves(database.proveReadable(objectId(commit)), 'that a pack was cut shows when it is opened again')
-  mkdirSync(join(directory, 'objects', commit.slice(0, 2)))
-  writeFileSync(join(directory, 'objects', commit.slice(0, 2), commit.slice(2)), '')
-  await t.rejects(database.proveReadable(objectId(commit)), { message: /is there, but cannot be read/ })
+  await t.resolves(prove(directory, objectId(id), database), 'that a pack was cut shows when it is opened again')
+  mkdirSync(join(directory, 'objects', id.slice(0, 2)))
+  writeFileSync(join(directory, 'objects', id.slice(0, 2), id.slice(2)), '')
+  await t.rejects(prove(directory, objectId(id), database), { message: /is there, but cannot be read/ })
 })
 
 t.test('What is borrowed is proved too', async (t) => {
@@ -92,9 +104,9 @@ t.test('What is borrowed is proved too', async (t) => {
   const [directory, lender] = [await makeRepository(folder, 'alice/hello'), await makeRepository(folder, 'alice/lender')]
   const unknown = objectId(unknownId('sha1'))
   borrow(directory, '# a remark', '', '../../lender.git/objects', join(lender, 'objects'), './pack/../../objects')
-  await t.resolves((await ObjectDatabase.open(directory)).proveReadable(unknown))
+  await t.resolves(prove(directory, unknown))
   writeFileSync(join(lender, 'objects/pack/pack-1.idx'), '')
-  await t.rejects((await ObjectDatabase.open(directory)).proveReadable(unknown), { code: 'ENOENT' })
+  await t.rejects(prove(directory, unknown), { code: 'ENOENT' })
   rmSync(join(lender, 'objects/pack/pack-1.idx'))
   rmSync(join(lender, 'objects'), { recursive: true })
   symlinkSync('objects', join(lender, 'objects'))
@@ -107,4 +119,15 @@ t.test('Alternates that name each other many times over are read once each', asy
   for (const directory of all) borrow(directory, ...all.map((each) => join(each, 'objects')))
   const stamp = await stampOf(await ObjectDatabase.open(all[0] ?? ''))
   t.equal(stamp.split(',').length, 2 * all.length)
+})
+
+t.test('What libgit2 does not see, or sees only now, proves nothing', async (t) => {
+  const { directory, commits } = await makeRepositoryWithHistory(t.testdir(), 'alice/hello')
+  await git('-C', directory, 'repack', '-adq')
+  const [packed, unknown] = [objectId(commits[0] ?? ''), objectId(unknownId('sha1'))]
+  await t.rejects((await ObjectDatabase.open(directory)).proveReadable(unknown, () => Promise.resolve('nothing')), { message: /libgit2 does not see it/ })
+  await t.rejects(prove(directory, packed), { message: /has come only now/ })
+  const database = await ObjectDatabase.open(directory)
+  const brokenObject = async (id: ObjectId): Promise<'nothing'> => (id === unknown ? await Promise.resolve('nothing') : await Promise.reject(new Error('broken')))
+  await t.resolves(database.proveReadable(unknown, brokenObject), 'that one object is broken says nothing about another one')
 })
