@@ -27,7 +27,6 @@ const owners = {
   pino: ['lib/stand-alone.ts'],
   polka: ['lib/http/handler.ts'],
   'proxy-addr': ['lib/http/client-address.ts'],
-  'rate-limiter-flexible': ['lib/auth/memory-failure-budget.ts'],
   // HTTP as well, but over the socket of the commands.
   'raw-body': ['lib/admin/remote.ts', 'lib/http/body.ts'],
   snappy: ['lib/store/level/table.ts'],

@@ -1,4 +1,3 @@
-import { mock } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
@@ -8,12 +7,15 @@ import { MemoryFailureBudget } from '../../lib/auth/memory-failure-budget.js'
 const CLIENT = '198.51.100.1'
 const OTHER = '198.51.100.2'
 
-/** Takes the time into the test's hands; `tick` moves it on. */
-function stopTime(t: Test): void {
-  mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 1_700_000_000_000 })
-  t.teardown(() => {
-    mock.timers.reset()
-  })
+/** Takes the clock that nobody sets into the test's hands: moves it on. */
+function stopTime(t: Test): { tick(milliseconds: number): void } {
+  let now = 5_000
+  t.intercept(performance, 'now', { value: () => now })
+  return {
+    tick: (milliseconds) => {
+      now += milliseconds
+    },
+  }
 }
 
 /** Memory of what is still in use. */
@@ -46,7 +48,7 @@ t.test('A client may fail as often as the limit says; the next attempt is refuse
 })
 
 t.test('Retry-After is in whole seconds, at least 1, never more than the window', async (t) => {
-  stopTime(t)
+  const time = stopTime(t)
   const budget = new MemoryFailureBudget({ limit: 2, windowSeconds: 10 })
   await fail(budget, CLIENT, 2)
   const expected: readonly (readonly [number, number])[] = [
@@ -59,31 +61,37 @@ t.test('Retry-After is in whole seconds, at least 1, never more than the window'
     [1, 0],
   ]
   for (const [milliseconds, seconds] of expected) {
-    mock.timers.tick(milliseconds)
+    time.tick(milliseconds)
     t.equal(await budget.retryAfter(CLIENT), seconds)
   }
 })
 
 t.test('The window runs from the first failure, and all failures expire with it: later ones neither lengthen it nor outlive it', async (t) => {
-  stopTime(t)
+  const time = stopTime(t)
   const budget = new MemoryFailureBudget({ limit: 3, windowSeconds: 600 })
   await fail(budget, CLIENT, 1)
-  mock.timers.tick(599_000)
+  time.tick(599_000)
   await fail(budget, CLIENT, 2)
   t.equal(await budget.retryAfter(CLIENT), 1)
   t.strictSame(await fail(budget, CLIENT, 2), [1, 1], 'failures past the limit lengthen nothing')
-  mock.timers.tick(1000)
+  time.tick(1000)
   t.equal(await budget.retryAfter(CLIENT), 0)
   t.strictSame(await fail(budget, CLIENT, 4), [0, 0, 0, 600], 'a new window has the whole budget')
 })
 
 t.test('A clock that is set neither locks a client out for longer than the window nor gives it a second budget', async (t) => {
-  stopTime(t)
+  const time = stopTime(t)
   const budget = new MemoryFailureBudget({ limit: 1, windowSeconds: 600 })
   await fail(budget, CLIENT, 1)
-  mock.timers.setTime(1_700_000_000_000 - 86_400_000)
-  t.equal(await budget.retryAfter(CLIENT), 600, 'a day back')
-  t.equal(await budget.recordFailure(CLIENT), 600)
+  time.tick(100_000)
+  const wall = Date.now()
+  for (const [what, step] of Object.entries({ 'an hour back': -3_600_000, 'a day back': -86_400_000, 'ten years ahead': 315_360_000_000, 'as it was': 0 })) {
+    t.intercept(Date, 'now', { value: () => wall + step })
+    t.equal(await budget.retryAfter(CLIENT), 500, what)
+    t.equal(await budget.recordFailure(CLIENT), 500, what)
+  }
+  time.tick(500_000)
+  t.equal(await budget.retryAfter(CLIENT), 0, 'the window ends when it should')
 })
 
 t.test('All ways to write one client are one client', async (t) => {
@@ -123,9 +131,10 @@ t.test('Memory is bounded: of more than 100,000 clients, the one that failed lea
   t.ok(await isRemembered(11))
   t.ok(await isRemembered(100_009))
 
-  await failEach(100_010, 150_000)
+  await failEach(100_010, 300_000)
   const more = heapUsed()
-  t.ok(more - before < 1.2 * (full - before), 'half as many again take no more memory', { before, full, more })
+  // The table of a map is twice as large as it has to be, at times.
+  t.ok(more - before < 1.5 * (full - before), 'three times as many take no more memory', { before, full, more })
 })
 
 /** What a budget is, in a few lines: for each client the time of the first failure of its window, and their number. */
@@ -144,7 +153,7 @@ class Model {
 }
 
 t.test('Whatever happens in whatever order, a budget does what its few rules say', async (t) => {
-  stopTime(t)
+  const time = stopTime(t)
   const addresses = [CLIENT, OTHER, '2001:db8::/64']
   const which = fc.nat({ max: 2 })
   const wait = fc.oneof(fc.integer({ min: 0, max: 3000 }), fc.constantFrom(999, 1000, 1001, 4999, 5000, 5001))
@@ -159,7 +168,7 @@ t.test('Whatever happens in whatever order, a budget does what its few rules say
     for (const action of steps) {
       if (action.kind === 'wait') {
         model.now += action.milliseconds
-        mock.timers.tick(action.milliseconds)
+        time.tick(action.milliseconds)
         continue
       }
       const address = addresses[action.which] ?? ''
