@@ -152,6 +152,7 @@ class Handle {
    */
   async has(id: ObjectId): Promise<boolean | undefined> {
     const { repository, database, stamp } = await this.#opened
+    await database.refusePipe(id)
     const found = await repository.find(id)
     if (found !== 'nothing') return found === 'commit'
     // It is not there if no pack has come or gone since before the opening, and all of them are readable.

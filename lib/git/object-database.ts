@@ -28,15 +28,23 @@ export class ObjectDatabase {
     this.#folders = folders
   }
 
+  /** Rejects also where libgit2 must not open the repository, as it would wait for ever. */
   static async open(repository: string): Promise<ObjectDatabase> {
     const folders = new Set<string>()
+    await refusePipe(join(repository, 'config'))
     await addWithAlternates(folders, await canonical(join(repository, 'objects')), ALTERNATES_DEPTH)
+    await Promise.all([...folders].map(async (folder) => await refusePipes(packsOf(folder))))
     return new ObjectDatabase(folders)
   }
 
   /** Whether one borrows from the other, or both from a third. */
   sharesWith(other: ObjectDatabase): boolean {
     return [...this.#folders].some((folder) => other.#folders.has(folder))
+  }
+
+  /** Rejects where libgit2 must not look for this object, as it would wait for ever. */
+  async refusePipe(id: ObjectId): Promise<void> {
+    for (const folder of this.#folders) await refusePipe(looseOf(folder, id))
   }
 
   /**
@@ -60,7 +68,7 @@ export class ObjectDatabase {
    */
   async proveReadable(missing: ObjectId, find: (id: ObjectId) => Promise<Found>): Promise<void> {
     for (const folder of this.#folders) {
-      const loose = join(folder, missing.hex.slice(0, 2), missing.hex.slice(2))
+      const loose = looseOf(folder, missing)
       if (await stat(loose).catch(undefinedFor('ENOENT'))) throw new Error(`${loose} is there, but cannot be read as an object`)
     }
     if (this.#packsAreProved) return
@@ -87,6 +95,7 @@ export class ObjectDatabase {
 async function addWithAlternates(folders: Set<string>, folder: string, depth: number): Promise<void> {
   folders.add(folder)
   if (depth === 0) return
+  await refusePipe(alternatesOf(folder))
   const text = (await readFile(alternatesOf(folder), 'utf8').catch(undefinedFor('ENOENT', 'ENOTDIR'))) ?? ''
   for (const path of text.split('\n')) {
     if (path === '' || path.startsWith('#')) continue
@@ -97,6 +106,21 @@ async function addWithAlternates(folders: Set<string>, folder: string, depth: nu
   }
 }
 
+/**
+ * To open a named pipe is to wait for whoever writes into it, and libgit2 opens whatever has the name that it looks
+ * for: four of its look-ups in there would hold up all of this process.
+ */
+async function refusePipe(path: string): Promise<void> {
+  // What cannot be looked at cannot be opened either.
+  const found = await stat(path).catch(() => undefined)
+  if (found && !found.isFile() && !found.isDirectory()) throw new Error(`${path} is neither a file nor a folder`)
+}
+
+async function refusePipes(folder: string): Promise<void> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
+  for (const entry of entries) if (!entry.isFile()) await refusePipe(join(folder, entry.name))
+}
+
 /** One path for each folder, as libgit2 has it. What is not there meets its error where it is read. */
 async function canonical(path: string): Promise<string> {
   return await realpath(path).catch(() => path)
@@ -104,6 +128,10 @@ async function canonical(path: string): Promise<string> {
 
 function packsOf(folder: string): string {
   return join(folder, 'pack')
+}
+
+function looseOf(folder: string, { hex }: ObjectId): string {
+  return join(folder, hex.slice(0, 2), hex.slice(2))
 }
 
 function alternatesOf(folder: string): string {

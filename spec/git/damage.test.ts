@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { chmodSync, copyFileSync, cpSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -56,6 +57,14 @@ const damages: Record<string, Damage> = {
   'an unknown extension': { make: ({ directory }) => writeFileSync(join(directory, 'config'), '[core]\nbare = true\nrepositoryFormatVersion = 1\n[extensions]\nfromTheFuture = 1\n'), readable: [] },
   'a format version of the future': { make: ({ directory }) => writeFileSync(join(directory, 'config'), '[core]\nbare = true\nrepositoryFormatVersion = 2\n'), readable: [] },
   'nothing in its folder': { make: ({ directory }) => replaceByFolder(directory), readable: [] },
+  'a named pipe for config': { make: ({ directory }) => replaceByPipe(join(directory, 'config')), readable: [] },
+  'a named pipe for HEAD': { make: ({ directory }) => replaceByPipe(join(directory, 'HEAD')), readable: [] },
+  'a named pipe for alternates': { make: ({ objects }) => replaceByPipe(join(objects, 'info/alternates')), readable: [] },
+  'a named pipe for a pack': { make: ({ pack }) => replaceByPipe(`${pack}.pack`), readable: [] },
+  'a link to a named pipe for an index': { make: ({ directory, pack }) => linkToPipe(`${pack}.idx`, join(directory, 'pipe')), readable: [] },
+  'a named pipe for a multi-pack-index': { make: ({ objects }) => replaceByPipe(join(objects, 'pack/multi-pack-index')), readable: [] },
+  'a named pipe for objects/pack': { make: ({ objects }) => replaceByPipe(join(objects, 'pack')), readable: ['loose'] },
+  'a named pipe for objects': { make: ({ objects }) => replaceByPipe(objects), readable: [] },
   'a symbolic link loop for its folder': { make: ({ directory }) => replaceByLoop(directory), readable: [] },
 }
 
@@ -66,6 +75,7 @@ const looseDamages: Record<string, (path: string) => void> = {
   'a loose object that is none': (path) => writable(path, () => writeFileSync(path, 'What is this?')),
   'a loose object that is a folder': replaceByFolder,
   'a loose object that is a symbolic link loop': replaceByLoop,
+  'a loose object that is a named pipe': replaceByPipe,
   'a file for the folder of a loose object': (path) => replaceByFile(dirname(path)),
 }
 
@@ -104,6 +114,17 @@ function replaceByFile(path: string): void {
 function replaceByLoop(path: string): void {
   rmSync(path, { recursive: true })
   symlinkSync(path, path)
+}
+
+function replaceByPipe(path: string): void {
+  rmSync(path, { recursive: true, force: true })
+  execFileSync('mkfifo', [path])
+}
+
+function linkToPipe(path: string, pipe: string): void {
+  rmSync(path)
+  execFileSync('mkfifo', [pipe])
+  symlinkSync(pipe, path)
 }
 
 interface Parts {
