@@ -23,6 +23,7 @@ import { checkOptions, type CommitStatusOptions } from './options.js'
 import { refusalFor } from './refusal.js'
 import { parseRepositoryName, type RepositoryName } from './repository-name.js'
 import type { ReportShape } from './report.js'
+import { RunningOperations } from './running-operations.js'
 import { StatusService, type StatusList } from './service.js'
 import { StartError } from './start-error.js'
 import { StatusEvents, type StatusListener } from './status-events.js'
@@ -138,6 +139,7 @@ export async function createCommitStatusService(
   const events = new StatusEvents(logger)
   const service = new StatusService({ repositories, commits, store, policy, events, clock, logger })
   const authentication = new Authentication({ authenticator, failures, clientAddress, logger })
+  const running = new RunningOperations(options.limits?.requests ?? 1000, logger)
   let closing: Promise<void> | undefined
   const trouble = () => (closing ? 'shutting down' : store.trouble())
   const refuseWhenClosed = () => {
@@ -145,12 +147,12 @@ export async function createCommitStatusService(
   }
 
   return {
-    handler: createHandler({ service, authentication, trouble, refuseWhenClosed, logger }),
+    handler: createHandler({ service, authentication, running, trouble, refuseWhenClosed, logger }),
     report: async (repository, sha, report, user) => {
       const caller = user === undefined ? { host: true as const } : { user: checkUser(user) }
-      return await service.report(caller, parseRepositoryName(repository), sha, () => Promise.resolve(report))
+      return await running.run(async () => await service.report(caller, parseRepositoryName(repository), sha, () => Promise.resolve(report)))
     },
-    list: async (repository, sha) => await service.list({ host: true }, parseRepositoryName(repository), sha),
+    list: async (repository, sha) => await running.run(async () => await service.list({ host: true }, parseRepositoryName(repository), sha)),
     on(event: string, listener) {
       if (event !== 'status' || typeof listener !== 'function') throw new TypeError("on takes the event 'status' and a function")
       return events.on(listener)
@@ -169,12 +171,12 @@ export async function createCommitStatusService(
       const name = parseRepositoryName(repository)
       return name && !closing ? await service.access(user === undefined ? undefined : checkUser(user), name) : 'none'
     },
-    renameRepository: async (from, to) => await service.rename(checkName(from), checkName(to)),
-    deleteRepository: async (repository) => await service.delete(checkName(repository)),
+    renameRepository: async (from, to) => await running.run(async () => await service.rename(checkName(from), checkName(to))),
+    deleteRepository: async (repository) => await running.run(async () => await service.delete(checkName(repository))),
     trouble,
     close: () =>
       (closing ??= (async () => {
-        await service.close()
+        await running.close()
         try {
           await tokens.close()
           await store.close()

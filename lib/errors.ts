@@ -1,3 +1,10 @@
+interface CatalogueEntry {
+  readonly status: number
+  readonly text: string
+  /** Seconds a client is asked to wait, where that is known beforehand. */
+  readonly retryAfter?: number
+}
+
 /**
  * Every way the service refuses or fails: the HTTP status and the text a client sees.
  * Sources: "Errors" and the orders of checks of the specification; the README lists the same statuses.
@@ -22,11 +29,12 @@ export const catalogue = {
   too_many_failures: { status: 429, text: 'too many failed authentication attempts' },
   headers_too_large: { status: 431, text: 'request headers too large' },
   internal: { status: 500, text: 'internal error' },
+  overloaded: { status: 503, text: 'too many requests in progress', retryAfter: 1 },
   repository_unreadable: { status: 503, text: 'the repository cannot be read at the moment' },
   part_unresponsive: { status: 503, text: 'a part of the service does not answer at the moment' },
   store_unavailable: { status: 503, text: 'the store cannot be used at the moment' },
   shutting_down: { status: 503, text: 'shutting down' },
-} as const satisfies Record<string, { status: number; text: string }>
+} as const satisfies Record<string, CatalogueEntry>
 
 export type ErrorCode = keyof typeof catalogue
 
@@ -46,10 +54,10 @@ export class ServiceError extends Error {
 
   /** @param options.text replaces the text of the catalogue where a rule has more to say */
   constructor(code: ErrorCode, options: { text?: string; retryAfter?: number; cause?: unknown } = {}) {
-    const { status, text } = catalogue[code]
+    const { status, text, retryAfter = status === 503 ? RETRY_AFTER_SECONDS : undefined }: CatalogueEntry = catalogue[code]
     super(options.text ?? text, options.cause === undefined ? undefined : { cause: options.cause })
     this.code = code
     this.status = status
-    this.retryAfter = options.retryAfter ?? (status === 503 ? RETRY_AFTER_SECONDS : undefined)
+    this.retryAfter = options.retryAfter ?? retryAfter
   }
 }

@@ -1,5 +1,5 @@
 import { Ajv } from 'ajv'
-import { settings } from '../config/settings.js'
+import { settings, type Setting } from '../config/settings.js'
 import type { AccessPolicy } from './access.js'
 import type { Authenticator } from './auth/authenticator.js'
 import type { FailureBudget } from './auth/failure-budget.js'
@@ -21,6 +21,8 @@ export interface CommitStatusOptions {
   readonly tokenPrefix?: string
   /** Failed log-ins a client may make (default 20) in a window of seconds (default 600); or the host's own budget. */
   readonly authFailures?: { readonly limit?: number; readonly windowSeconds?: number } | FailureBudget
+  /** Requests in progress (default 1000); those above are answered with 503 at once. One that still sends its body is not counted. */
+  readonly limits?: { readonly requests?: number }
   /** Who a token speaks for. Default: the tokens of the store. */
   readonly authenticator?: Authenticator
   /** What users may do. Default: the owner, and the grants of the store. */
@@ -42,7 +44,8 @@ const PARTS = {
   clock: ['now'],
 } as const
 
-const VALUES = ['repositories', 'store', 'trustedProxies', 'tokenPrefix', 'authFailures']
+/** The settings that are options too: not those of the server, which is the host's own. */
+const VALUES = settings.filter(({ key }) => /^(?:repositories|store|trustedProxies|tokenPrefix|authFailures\..*|limits\.requests)$/.test(key))
 
 const ajv = new Ajv({ strict: true, formats: { 'address-or-cidr': isTrustedProxy } })
 
@@ -54,7 +57,7 @@ export function checkOptions(options: unknown): void {
   if (typeof options !== 'object' || options === null) throw new TypeError('createCommitStatusService takes an object of options')
   const given = new Map(Object.entries(options).filter(([, value]) => value !== undefined))
   for (const name of given.keys()) {
-    if (!(name in PARTS) && !VALUES.includes(name)) throw new TypeError(`createCommitStatusService has no option ${name}`)
+    if (!(name in PARTS) && rulesOf(name).length === 0) throw new TypeError(`createCommitStatusService has no option ${name}`)
   }
   for (const name of ['repositories', 'store']) {
     if (!given.has(name)) throw new TypeError(`createCommitStatusService needs the option ${name}`)
@@ -68,7 +71,7 @@ function checkOption(name: string, value: unknown): void {
     if (name === 'store') checkStore(value)
     return
   }
-  const rules = VALUES.includes(name) ? settings.filter(({ key }) => key === name || key.startsWith(`${name}.`)) : []
+  const rules = rulesOf(name)
   for (const { key, rule } of rules) {
     const inner = key === name ? value : isObject(value) ? (Reflect.get(value, key.slice(name.length + 1)) as unknown) : null
     const validate = ajv.compile(rule)
@@ -78,6 +81,10 @@ function checkOption(name: string, value: unknown): void {
   const unknown = isObject(value) && !Array.isArray(value) ? Object.keys(value).find((key) => !known.includes(key)) : undefined
   if (unknown !== undefined && rules.length > 0) throw new TypeError(`createCommitStatusService has no option ${name}.${unknown}`)
   if (rules.length === 0) throw wrong(name, 'must be', methods)
+}
+
+function rulesOf(option: string): readonly Setting[] {
+  return VALUES.filter(({ key }) => key === option || key.startsWith(`${option}.`))
 }
 
 function checkStore(store: object): void {

@@ -12,7 +12,6 @@ import { refusalFor } from './refusal.js'
 import { RepositoryLeases, type Lease } from './repository-leases.js'
 import type { RepositoryName } from './repository-name.js'
 import type { StatusEvents } from './status-events.js'
-import { RunningOperations } from './running-operations.js'
 import { StoreUnavailable, type Store } from './store/store.js'
 
 /** Who asks: a user, nobody in particular, or the program that the service lives in. */
@@ -47,7 +46,6 @@ export interface StatusServiceParts {
 export class StatusService {
   readonly #parts: StatusServiceParts
   readonly #leases = new RepositoryLeases()
-  readonly #running = new RunningOperations()
 
   constructor(parts: StatusServiceParts) {
     this.#parts = parts
@@ -60,24 +58,22 @@ export class StatusService {
    * @throws ServiceError
    */
   async report(caller: Caller, name: RepositoryName | undefined, sha: string, readBody: () => Promise<unknown>): Promise<CommitStatus> {
-    return await this.#running.run(async () => {
-      const lease = name && this.#leases.take(name)
-      try {
-        const [found, repository] = await this.#repository(caller, name, 'write')
-        const commit = fullCommitId(sha)
-        const shape = reportShape(await this.#running.arrival(readBody()))
-        const state = allowedState(shape.state)
-        await this.#confirm(repository, commit)
-        const report = keptFieldRules(state, shape)
-        return await this.#save(found, lease, commit, report)
-      } catch (error) {
-        // Whatever went wrong with a repository that has gone meanwhile.
-        throw lease?.revoked ? new ServiceError('repository_not_found', { cause: error }) : error
-        /* c8 ignore next -- V8 counts a way out of the catch that there is not */
-      } finally {
-        if (lease) this.#leases.release(lease)
-      }
-    })
+    const lease = name && this.#leases.take(name)
+    try {
+      const [found, repository] = await this.#repository(caller, name, 'write')
+      const commit = fullCommitId(sha)
+      const shape = reportShape(await readBody())
+      const state = allowedState(shape.state)
+      await this.#confirm(repository, commit)
+      const report = keptFieldRules(state, shape)
+      return await this.#save(found, lease, commit, report)
+    } catch (error) {
+      // Whatever went wrong with a repository that has gone meanwhile.
+      throw lease?.revoked ? new ServiceError('repository_not_found', { cause: error }) : error
+      /* c8 ignore next -- V8 counts a way out of the catch that there is not */
+    } finally {
+      if (lease) this.#leases.release(lease)
+    }
   }
 
   /**
@@ -85,13 +81,11 @@ export class StatusService {
    * @throws ServiceError
    */
   async list(caller: Caller, name: RepositoryName | undefined, sha: string): Promise<StatusList> {
-    return await this.#running.run(async () => {
-      const [found, repository] = await this.#repository(caller, name, 'read')
-      const commit = fullCommitId(sha)
-      await this.#confirm(repository, commit)
-      const statuses = await stored(this.#parts.store.statuses.list(found, commit))
-      return { state: combinedState(statuses.map((status) => status.state)), statuses }
-    })
+    const [found, repository] = await this.#repository(caller, name, 'read')
+    const commit = fullCommitId(sha)
+    await this.#confirm(repository, commit)
+    const statuses = await stored(this.#parts.store.statuses.list(found, commit))
+    return { state: combinedState(statuses.map((status) => status.state)), statuses }
   }
 
   /**
@@ -101,11 +95,9 @@ export class StatusService {
    */
   async rename(from: RepositoryName, to: RepositoryName): Promise<void> {
     if (from.full === to.full) return
-    await this.#running.run(async () => {
-      this.#leases.revoke(from)
-      this.#parts.commits.forget()
-      await stored(this.#parts.store.renameRepository(from, to))
-    })
+    this.#leases.revoke(from)
+    this.#parts.commits.forget()
+    await stored(this.#parts.store.renameRepository(from, to))
   }
 
   /**
@@ -114,16 +106,9 @@ export class StatusService {
    * @throws ServiceError
    */
   async delete(name: RepositoryName): Promise<void> {
-    await this.#running.run(async () => {
-      this.#leases.revoke(name)
-      this.#parts.commits.forget()
-      await stored(this.#parts.store.deleteRepository(name))
-    })
-  }
-
-  /** Refuses everything from now on; resolves when nothing is under way any more. A report whose body has not arrived is not waited for. */
-  async close(): Promise<void> {
-    await this.#running.close()
+    this.#leases.revoke(name)
+    this.#parts.commits.forget()
+    await stored(this.#parts.store.deleteRepository(name))
   }
 
   /**

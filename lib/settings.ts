@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path'
 import { Ajv, type ErrorObject } from 'ajv'
 import { settings, type Setting, type SettingValue } from '../config/settings.js'
 import { isTrustedProxy } from './http/client-address.js'
+import type { ServerLimits } from './http/server.js'
 import { reasonOf } from './reason.js'
 
 /** The settings of a stand-alone service; the README's table says what each means. */
@@ -16,6 +17,7 @@ export interface Settings {
   readonly trustedProxies: readonly string[]
   readonly tokenPrefix: string
   readonly authFailures: { readonly limit: number; readonly windowSeconds: number }
+  readonly limits: ServerLimits & { readonly requests: number }
   readonly logLevel: string
 }
 

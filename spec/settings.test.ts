@@ -15,6 +15,17 @@ const defaults: Settings = {
   trustedProxies: [],
   tokenPrefix: 'cst',
   authFailures: { limit: 20, windowSeconds: 600 },
+  limits: {
+    requests: 1000,
+    connections: 10_000,
+    headersSeconds: 10,
+    requestSeconds: 30,
+    responseSeconds: 30,
+    keepAliveSeconds: 75,
+    headerBytes: 16_384,
+    unsentBytes: 268_435_456,
+    closeSeconds: 4,
+  },
   logLevel: 'info',
 }
 
@@ -52,6 +63,15 @@ t.test('Every setting can be set in the file and in the environment', async (t) 
     tokenPrefix: ['acme', 'acme'],
     'authFailures.limit': ['5', 5],
     'authFailures.windowSeconds': ['6', 6],
+    'limits.requests': ['7', 7],
+    'limits.connections': ['8', 8],
+    'limits.headersSeconds': ['9', 9],
+    'limits.requestSeconds': ['10', 10],
+    'limits.responseSeconds': ['11', 11],
+    'limits.keepAliveSeconds': ['12', 12],
+    'limits.headerBytes': ['4096', 4096],
+    'limits.unsentBytes': ['2000000', 2000000],
+    'limits.closeSeconds': ['13', 13],
     logLevel: ['silent', 'silent'],
   }
   t.strictSame(Object.keys(values), settings.map(({ key }) => key), 'each of them is tried here')
@@ -88,6 +108,15 @@ const bounds: [environment: string, accepted: string[], refused: string[]][] = [
   ['COMMIT_STATUS_TOKEN_PREFIX', ['ab', 'a2', `a${'b'.repeat(15)}`], ['', 'a', 'Ab', '2a', 'a_b', 'a-b', 'é9', `a${'b'.repeat(16)}`]],
   ['COMMIT_STATUS_AUTH_FAILURE_LIMIT', ['1', '1000000'], ['', '0', '-1', '1000001', '1.5']],
   ['COMMIT_STATUS_AUTH_FAILURE_WINDOW_SECONDS', ['1', '604800'], ['', '0', '604801', '10m']],
+  ['COMMIT_STATUS_LIMIT_REQUESTS', ['1', '1000000'], ['', '0', '1000001', '1.5', '10s']],
+  ['COMMIT_STATUS_LIMIT_CONNECTIONS', ['1', '1000000'], ['', '0', '1000001', '1.5', '10s']],
+  ['COMMIT_STATUS_LIMIT_HEADERS_SECONDS', ['1', '3600'], ['', '0', '3601', '1.5', '10s']],
+  ['COMMIT_STATUS_LIMIT_REQUEST_SECONDS', ['1', '3600'], ['', '0', '3601', '1.5', '10s']],
+  ['COMMIT_STATUS_LIMIT_RESPONSE_SECONDS', ['1', '3600'], ['', '0', '3601', '1.5', '10s']],
+  ['COMMIT_STATUS_LIMIT_KEEP_ALIVE_SECONDS', ['1', '3600'], ['', '0', '3601', '1.5', '10s']],
+  ['COMMIT_STATUS_LIMIT_HEADER_BYTES', ['1024', '1048576'], ['', '1023', '1048577', '1024.5', '10s']],
+  ['COMMIT_STATUS_LIMIT_UNSENT_BYTES', ['1048576', '68719476736'], ['', '1048575', '68719476737', '1048576.5', '10s']],
+  ['COMMIT_STATUS_LIMIT_CLOSE_SECONDS', ['1', '3600'], ['', '0', '3601', '1.5', '10s']],
   ['COMMIT_STATUS_LOG_LEVEL', ['fatal', 'error', 'warn', 'info', 'debug', 'silent'], ['', 'trace', 'INFO', '30']],
 ]
 
@@ -150,7 +179,7 @@ function nested(key: string, value: unknown): object {
 
 function withValue(key: string, value: unknown): unknown {
   const [name = '', inner] = key.split('.')
-  return { ...defaults, [name]: inner === undefined ? value : { ...defaults.authFailures, [inner]: value } }
+  return { ...defaults, [name]: inner === undefined ? value : { ...(Reflect.get(defaults, name) as object), [inner]: value } }
 }
 
 function list(length: number): string {

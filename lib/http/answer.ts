@@ -1,5 +1,5 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import type { ServiceError } from '../errors.js'
+import { ServiceError } from '../errors.js'
 import type { Logger } from '../logger.js'
 import { refusalFor } from '../refusal.js'
 import { requestId } from './request-id.js'
@@ -67,7 +67,9 @@ export class Exchange {
       status,
       ms: Math.round(performance.now() - this.#startedAt),
     }
-    if (status >= 500 && error) this.#logger.error({ ...facts, err: error }, 'request failed')
+    // Refusals without a cause are none of our faults, and there may be thousands: overloaded, shutting down.
+    const failed = status >= 500 && error !== undefined && !(error instanceof ServiceError && error.cause === undefined)
+    if (failed) this.#logger.error({ ...facts, err: error }, 'request failed')
     else this.#logger.debug(facts, 'request')
   }
 }

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import getRawBody from 'raw-body'
 import { ServiceError } from '../errors.js'
 import { invalidBody } from '../report.js'
@@ -10,11 +10,12 @@ const MOST_BYTES = 16_384
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * Reads the JSON body of a request, whatever its Content-Type says.
+ * Reads the JSON body of a request, whatever its Content-Type says. A client that waits to be invited to send it
+ * (`Expect: 100-continue`) is, unless it says that the body is too large.
  * @throws ServiceError `body_too_large`, `invalid_body`
  */
-export async function readJson(request: IncomingMessage): Promise<unknown> {
-  const bytes = await readBytes(request)
+export async function readJson(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
+  const bytes = await readBytes(request, response)
   try {
     return JSON.parse(utf8.decode(bytes))
   } catch (cause) {
@@ -22,10 +23,12 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
   }
 }
 
-async function readBytes(request: IncomingMessage): Promise<Buffer> {
+async function readBytes(request: IncomingMessage, response: ServerResponse): Promise<Buffer> {
   if (request.readableDidRead) throw new Error('the body was read by somebody else: mount the service before anything that reads request bodies')
+  const length = request.headers['content-length']
+  if (!(Number(length) > MOST_BYTES)) invite(request, response)
   try {
-    return await getRawBody(request, { limit: MOST_BYTES, length: request.headers['content-length'] ?? null })
+    return await getRawBody(request, { limit: MOST_BYTES, length: length ?? null })
   } catch (cause) {
     // The rest is read and thrown away: closing on a client that is still sending would reset the connection, and
     // the answer would be lost. The server's request time-out bounds it.
@@ -37,4 +40,11 @@ async function readBytes(request: IncomingMessage): Promise<Buffer> {
 
 function isTooLarge(error: unknown): boolean {
   return error instanceof Error && 'type' in error && error.type === 'entity.too.large'
+}
+
+/** Unless node:http has done so: it does before it calls a host that has no listener for `checkContinue`. */
+function invite({ headers, httpVersion }: IncomingMessage, response: ServerResponse): void {
+  const waits = /\b100-continue\b/i.test(headers.expect ?? '') && httpVersion === '1.1'
+  // A second invitation would do no harm (RFC 9110, 15.2), should the member be gone one day.
+  if (waits && Reflect.get(response, '_sent100') !== true) response.writeContinue()
 }

@@ -3,6 +3,7 @@ import polka, { type Middleware, type Request } from 'polka'
 import { ServiceError } from '../errors.js'
 import type { Logger } from '../logger.js'
 import { repositoryName, type RepositoryName } from '../repository-name.js'
+import type { RunningOperations } from '../running-operations.js'
 import type { StatusService } from '../service.js'
 import { Exchange, refusal, type Answer } from './answer.js'
 import type { Authentication } from './authentication.js'
@@ -11,6 +12,7 @@ import { readJson } from './body.js'
 export interface HandlerParts {
   readonly service: StatusService
   readonly authentication: Authentication
+  readonly running: RunningOperations
   /** `undefined` when the service accepts reports, else the reason. */
   readonly trouble: () => string | undefined
   /** Throws `shutting_down` once the service is closing. */
@@ -24,7 +26,7 @@ export interface HandlerParts {
  */
 export type Handler = (request: IncomingMessage, response: ServerResponse, next?: () => void) => void
 
-type Operation = (request: Request) => Promise<Answer> | Answer
+type Operation = (request: Request, response: ServerResponse) => Promise<Answer> | Answer
 
 interface Route {
   readonly method: 'GET' | 'POST'
@@ -33,24 +35,27 @@ interface Route {
 }
 
 /** The HTTP edge: addresses and methods to operations, refusals and failures to answers. */
-export function createHandler({ service, authentication, trouble, refuseWhenClosed, logger }: HandlerParts): Handler {
+export function createHandler({ service, authentication, running, trouble, refuseWhenClosed, logger }: HandlerParts): Handler {
   // Patterns, since polka's own would take any letter case and a slash at the end.
   const routes: readonly Route[] = [
     {
       method: 'POST',
       path: /^\/api\/v1\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)\/statuses\/(?<sha>[^/]+)$/,
-      operation: async (request) => {
-        const caller = await authentication.caller(request)
-        return { status: 201, body: await service.report(caller, ...commitOf(request), async () => await readJson(request)) }
-      },
+      operation: async (request, response) =>
+        await running.request(async () => {
+          const caller = await authentication.caller(request)
+          const readBody = async () => await running.arrival(readJson(request, response))
+          return { status: 201, body: await service.report(caller, ...commitOf(request), readBody) }
+        }),
     },
     {
       method: 'GET',
       path: /^\/api\/v1\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)\/commits\/(?<sha>[^/]+)\/statuses$/,
-      operation: async (request) => {
-        const caller = await authentication.caller(request)
-        return { status: 200, body: await service.list(caller, ...commitOf(request)) }
-      },
+      operation: async (request) =>
+        await running.request(async () => {
+          const caller = await authentication.caller(request)
+          return { status: 200, body: await service.list(caller, ...commitOf(request)) }
+        }),
     },
     {
       method: 'GET',
@@ -68,7 +73,7 @@ export function createHandler({ service, authentication, trouble, refuseWhenClos
       await new Exchange(request, response, logger).answer(async () => {
         refuseWhenClosed()
         checkEscapes(request.path)
-        return await operation(request)
+        return await operation(request, response)
       })
     }
 

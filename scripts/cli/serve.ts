@@ -1,4 +1,5 @@
 import { mkdir } from 'node:fs/promises'
+import { constants } from 'node:os'
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
@@ -29,11 +30,15 @@ export function serveCommand(program: Command): void {
     })
 }
 
-/** Resolves at the first signal to stop; the next one ends the process at once, as the system does by itself. */
+/**
+ * Resolves at the first signal to stop; the next one ends the process at once, also where the system does not do so by
+ * itself, as with the first process of a container. What was acknowledged is on disk.
+ */
 async function signal(): Promise<void> {
   await new Promise<void>((resolve) => {
-    const stop = () => {
-      process.off('SIGTERM', stop).off('SIGINT', stop)
+    let signals = 0
+    const stop = (name: NodeJS.Signals) => {
+      if (++signals > 1) process.exit(128 + constants.signals[name])
       resolve()
     }
     process.on('SIGTERM', stop).on('SIGINT', stop)

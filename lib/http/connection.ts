@@ -1,0 +1,144 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+
+/** Requests of one connection that may wait for the ones before them; nothing more is read while there are as many. */
+const MOST_WAITING = 16
+
+/** How long a client may take to close its side once we have closed ours. */
+const LINGER_MILLISECONDS = 2_000
+
+interface Arrival {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+}
+
+/**
+ * One connection of a server. Its requests are begun one after the other, as they are answered: if they were begun all
+ * at once, the answers of thousands would wait in memory for a client that takes none.
+ * It is closed as TCP wants it: what the client is still sending is read, since to close on it would be a reset, and a
+ * client that is reset loses the answer it has not read yet.
+ */
+export class Connection {
+  readonly #socket: Socket
+  readonly #waiting: (() => void)[] = []
+  #current: ServerResponse | undefined
+  /** The latest request. */
+  #latest: Arrival | undefined
+  /** What had been read when the last answer was given: any byte more is of the next request. */
+  #bytesBefore = 0
+  #unsentSince = Infinity
+  #busy = false
+  #held = false
+  #closing = false
+
+  constructor(socket: Socket) {
+    this.#socket = socket
+    // What node:http calls after the last answer; its own destroys the socket with all that is unread.
+    socket.destroySoon = () => {
+      this.end()
+    }
+    // Whoever reads a body, or has answered, resumes the socket.
+    socket.on('resume', () => {
+      if (this.#held) socket.pause()
+    })
+  }
+
+  /** Bytes of answers that the client has yet to take. */
+  get unsentBytes(): number {
+    return this.#socket.writableLength
+  }
+
+  /** Since when, in milliseconds of the monotonic clock, such bytes have been found by these calls; now, when there are none. */
+  unsentSince(): number {
+    if (this.unsentBytes === 0) this.#unsentSince = Infinity
+    this.#unsentSince = Math.min(this.#unsentSince, performance.now())
+    return this.#unsentSince
+  }
+
+  /** Takes a request that has arrived; `begin` is called when those before it have been answered, unless the connection is closed first. */
+  take(request: IncomingMessage, response: ServerResponse, begin: () => void): void {
+    this.#latest = { request, response }
+    this.#waiting.push(() => {
+      this.#current = response
+      response.once('close', () => {
+        this.#answered(request)
+      })
+      if (this.#closing && this.#waiting.length === 0) response.shouldKeepAlive = false
+      begin()
+    })
+    this.#next()
+    if (this.#waiting.length > MOST_WAITING) this.#hold()
+  }
+
+  /** Answers bytes that are no request, or too late for one, behind the answers that are under way; then closes. */
+  refuse(answer: string): void {
+    const { request, response } = this.#latest ?? {}
+    if (request?.complete === false) {
+      // It is this request that goes wrong, and it may have been answered before it had arrived whole.
+      if (response === this.#current || response?.headersSent) {
+        this.end(response?.headersSent ? '' : answer)
+        return
+      }
+      this.#waiting.pop()
+    }
+    this.#waiting.push(() => {
+      this.end(answer)
+    })
+    this.#next()
+  }
+
+  /** Closes once the requests that have arrived, in part at least, are answered. The last answer says so. */
+  close(): void {
+    this.#closing = true
+    if (this.#current && this.#waiting.length === 0) this.#current.shouldKeepAlive = false
+    this.#endIfIdle()
+  }
+
+  /** Sends what is left to send and says that no more will come; the rest is up to the client, for a while. */
+  end(last = ''): void {
+    if (this.#socket.writableEnded) return
+    this.#socket.end(last)
+    const timer = setTimeout(() => this.#socket.destroy(), LINGER_MILLISECONDS).unref()
+    this.#socket.once('close', () => {
+      clearTimeout(timer)
+    })
+  }
+
+  /** Closes at once, whatever is under way. */
+  cut(): void {
+    this.#socket.destroy()
+  }
+
+  #next(): void {
+    // On a connection that has been closed nobody is there to be answered.
+    if (this.#busy || !this.#socket.writable) return
+    const begin = this.#waiting.shift()
+    this.#busy = begin !== undefined
+    begin?.()
+    if (this.#held && this.#waiting.length <= MOST_WAITING) {
+      this.#held = false
+      this.#socket.resume()
+    }
+  }
+
+  #answered(request: IncomingMessage): void {
+    this.#busy = false
+    this.#current = undefined
+    this.#bytesBefore = this.#socket.bytesRead
+    if (request.complete && this.#latest?.request === request) this.#latest = undefined
+    this.#next()
+    if (this.#closing) this.#endIfIdle()
+  }
+
+  #endIfIdle(): void {
+    if (!this.#busy && this.#socket.bytesRead === this.#bytesBefore) this.end()
+  }
+
+  #hold(): void {
+    this.#held = true
+    // The parser, which has called us, resumes the socket at the end of every message.
+    queueMicrotask(() => {
+      if (this.#held) this.#socket.pause()
+    })
+  }
+}
