@@ -77,6 +77,11 @@ export class StoreUnavailable extends Error {
   override readonly name: string = 'StoreUnavailable'
 }
 
+/** A write failed, as the log says: nothing is accepted until the store is open again. */
+export class StoreFenced extends StoreUnavailable {
+  override readonly name = 'StoreFenced'
+}
+
 /** More waits for the disk than the store is ready to hold: a moment later it will be less. */
 export class StoreOverloaded extends StoreUnavailable {
   override readonly name = 'StoreOverloaded'

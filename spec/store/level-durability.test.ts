@@ -46,10 +46,10 @@ t.test('After a write that failed nothing is acknowledged until a fresh log take
   const said = lines.slice(before).filter((line) => line !== 'log: the store does not accept writes yet')
   t.strictSame(said, [
     'log: a write to the store failed: nothing is acknowledged until it is open again',
-    `StoreUnavailable: ${reason}`,
+    `StoreFenced: ${reason}`,
     `trouble: ${reason}`,
-    `StoreUnavailable: ${reason}`,
-    `StoreUnavailable: ${reason}`,
+    `StoreFenced: ${reason}`,
+    `StoreFenced: ${reason}`,
     `list: ${before}`,
     'log: the store accepts writes again',
     'trouble: undefined',

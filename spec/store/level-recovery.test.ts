@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import type { Logger } from '../../lib/logger.js'
 import { Database } from '../../lib/store/level/database.js'
 import { Writer } from '../../lib/store/level/writer.js'
-import { StoreUnavailable } from '../../lib/store/store.js'
+import { StoreFenced, StoreUnavailable } from '../../lib/store/store.js'
 
 const put = (key: string) => ({ size: 1, reads: [], decide: () => ({ operations: [{ type: 'put' as const, key, value: 'x' }], result: key }) })
 
@@ -38,7 +38,7 @@ t.test('A database that cannot be opened again is tried again, until it can', as
   await writer.apply(put('a'))
   renameSync(join(folder, 'CURRENT'), join(folder, 'elsewhere'))
   failNextWrite()
-  await t.rejects(writer.apply(put('b')), { name: 'StoreUnavailable', cause: { message: 'the disk is gone' } })
+  await t.rejects(writer.apply(put('b')), { name: 'StoreFenced', cause: { message: 'the disk is gone' } })
   for (let failures = 1; failures <= 2; failures++) await once(log, 'the store does not accept writes yet')
   t.match(writer.trouble, /is being opened again/)
   await t.rejects(database.read(['a']), StoreUnavailable)
@@ -54,7 +54,7 @@ t.test('While there is no room on the disk, what is stored can be read', async (
   await writer.apply(put('a'))
   mkdirSync(join(folder, 'room'))
   failNextWrite()
-  await t.rejects(writer.apply(put('b')), StoreUnavailable)
+  await t.rejects(writer.apply(put('b')), StoreFenced)
   for (let failures = 1; failures <= 2; failures++) await once(log, 'the store does not accept writes yet')
   t.strictSame(await database.read(['a', 'b']), ['x', undefined])
 })
@@ -65,7 +65,7 @@ t.test('A store that fails again and again is opened less and less often', async
   for (let failures = 1; failures <= 4; failures++) {
     failNextWrite()
     const recovered = once(log, 'the store accepts writes again') as Promise<[{ ms: number }]>
-    await t.rejects(writer.apply(put('a')), StoreUnavailable)
+    await t.rejects(writer.apply(put('a')), StoreFenced)
     pauses.push((await recovered)[0].ms)
   }
   t.ok(pauses.every((pause, index) => pause >= 49 * 2 ** index), String(pauses))
@@ -75,7 +75,7 @@ t.test('Closing does not wait for a disk that stays broken', async (t) => {
   const { folder, writer, log, failNextWrite } = await open(t)
   mkdirSync(join(folder, 'room'))
   failNextWrite()
-  await t.rejects(writer.apply(put('a')), StoreUnavailable)
+  await t.rejects(writer.apply(put('a')), StoreFenced)
   await once(log, 'the store does not accept writes yet')
   await writer.close()
   t.equal(writer.trouble, 'the store is closed')

@@ -1,5 +1,5 @@
 import type { Logger } from '../../logger.js'
-import { StoreOverloaded, StoreUnavailable } from '../store.js'
+import { StoreFenced, StoreOverloaded, StoreUnavailable } from '../store.js'
 import type { Database, Operation } from './database.js'
 import { Recovery } from './recovery.js'
 
@@ -56,6 +56,7 @@ export class Writer {
   readonly #queue: (Waiting | WaitingAlone)[] = []
   readonly #closing = new AbortController()
   #waitingSize = 0
+  #overloaded = false
   #running: Promise<void> | undefined
   #recovering: Promise<void> | undefined
   /** Why no change is accepted. */
@@ -113,7 +114,11 @@ export class Writer {
   #enqueue(waiting: Waiting | WaitingAlone): void {
     if (this.#refusal) throw this.#refusal
     const { changes, size } = this.#bounds
-    if (this.#queue.length >= changes || this.#waitingSize + waiting.size > size) throw new StoreOverloaded('too many changes wait for the disk')
+    if (this.#queue.length >= changes || this.#waitingSize + waiting.size > size) {
+      if (!this.#overloaded) this.#logger.warn({ store: this.#database.folder, waiting: this.#queue.length }, 'too many changes wait for the disk: more are refused')
+      this.#overloaded = true
+      throw new StoreOverloaded('too many changes wait for the disk')
+    }
     this.#queue.push(waiting)
     this.#waitingSize += waiting.size
     this.#running ??= this.#run()
@@ -129,12 +134,13 @@ export class Writer {
       }
     }
     this.#running = undefined
+    this.#overloaded = false
   }
 
   /** From a rejected write on: whether it is on disk nobody knows, and what would follow it might not be recovered. */
   #fence(cause: unknown, waiting: readonly (Waiting | WaitingAlone)[]): void {
     this.#logger.error({ store: this.#database.folder, err: cause, waiting: waiting.length }, 'a write to the store failed: nothing is acknowledged until it is open again')
-    const fence = new StoreUnavailable('a write to the store failed; it is being opened again', { cause })
+    const fence = new StoreFenced('a write to the store failed; it is being opened again', { cause })
     this.#refusal ??= fence
     this.#waitingSize = 0
     for (const change of waiting) change.fail(fence)
