@@ -186,8 +186,8 @@ async function readEnds(path: string): Promise<Ends> {
     const { size } = await file.stat()
     const [head, tail] = [Buffer.alloc(8 + TOTALS_BYTES + BYTES.sha256), Buffer.alloc(2 * BYTES.sha256)]
     await file.read(head, 0, head.length, 0)
-    await file.read(tail, 0, tail.length, Math.max(0, size - tail.length))
-    return { head, tail, size }
+    const { bytesRead } = await file.read(tail, 0, tail.length, Math.max(0, size - tail.length))
+    return { head, tail: tail.subarray(0, bytesRead), size }
   } finally {
     await file.close()
   }

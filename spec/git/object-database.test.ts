@@ -1,4 +1,4 @@
-import { appendFileSync, chmodSync, copyFileSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, copyFileSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
@@ -6,7 +6,7 @@ import { OpenRepository } from '../../lib/git/nodegit.js'
 import { ObjectDatabase } from '../../lib/git/object-database.js'
 import type { ObjectId } from '../../lib/object-id.js'
 import { formats, objectId, unknownId } from '../fixtures/finder.js'
-import { git, makeCommit, makeRepository } from '../fixtures/git.js'
+import { git, gitWithInput, makeCommit, makeRepository } from '../fixtures/git.js'
 import { borrow, makeHistory, makeRepositoryWithHistory } from '../fixtures/history.js'
 
 /** Waits until nothing has changed for so long that there is a stamp. */
@@ -77,6 +77,12 @@ for (const format of formats) {
     await makeHistory(directory, 3, 'other')
     await git('-C', directory, '-c', 'pack.indexVersion=1', 'repack', '-dq')
     await t.resolves(prove(directory, unknown), 'with packs whose indexes are of both versions')
+    const emptyTree = await gitWithInput('', '-C', directory, 'hash-object', '-t', 'tree', '-w', '--stdin')
+    for (const objects of ['', emptyTree]) {
+      const name = await gitWithInput(objects, '-C', directory, 'pack-objects', '--quiet', 'objects/pack/pack')
+      t.ok(statSync(join(directory, `objects/pack/pack-${name}.pack`)).size < 64)
+      await t.resolves(prove(directory, unknown), 'with a pack that has next to nothing in it')
+    }
     const [one = '', two = ''] = readdirSync(join(directory, 'objects/pack')).filter((file) => file.endsWith('.idx')).map((file) => join(directory, 'objects/pack', file))
     rmSync(one)
     copyFileSync(two, one)
