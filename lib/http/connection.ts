@@ -7,6 +7,13 @@ const MOST_WAITING = 16
 /** How long a client may take to close its side once we have closed ours. */
 const LINGER_MILLISECONDS = 2_000
 
+/**
+ * How much of a request is read after it has been answered: a client may send everything before it looks for the
+ * answer. Of what frames the body (chunks of a byte, say) less, since it is dear to take apart.
+ */
+const MOST_DRAINED_BYTES = 16 * 1024 * 1024
+const MOST_FRAMING_BYTES = 64 * 1024
+
 interface Arrival {
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -48,7 +55,7 @@ export class Connection {
     return this.#socket.writableLength
   }
 
-  /** Since when, in milliseconds of the monotonic clock, such bytes have been found by these calls; now, when there are none. */
+  /** Since when, by the monotonic clock, calls of this have found such bytes. */
   unsentSince(): number {
     if (this.unsentBytes === 0) this.#unsentSince = Infinity
     this.#unsentSince = Math.min(this.#unsentSince, performance.now())
@@ -60,6 +67,10 @@ export class Connection {
     this.#latest = { request, response }
     this.#waiting.push(() => {
       this.#current = response
+      // Before node:http does, which would read the rest as fast as it comes.
+      response.prependListener('finish', () => {
+        if (!request.complete) this.#drain(request)
+      })
       response.once('close', () => {
         this.#answered(request)
       })
@@ -72,6 +83,7 @@ export class Connection {
 
   /** Answers bytes that are no request, or too late for one, behind the answers that are under way; then closes. */
   refuse(answer: string): void {
+    if (!this.#socket.writable) return
     const { request, response } = this.#latest ?? {}
     if (request?.complete === false) {
       // It is this request that goes wrong, and it may have been answered before it had arrived whole.
@@ -132,6 +144,22 @@ export class Connection {
 
   #endIfIdle(): void {
     if (!this.#busy && this.#socket.bytesRead === this.#bytesBefore) this.end()
+  }
+
+  /** Throws away what is still to come of a request that has been answered, in turn with what others send. */
+  #drain(request: IncomingMessage): void {
+    const before = this.#socket.bytesRead
+    let body = 0
+    request.on('readable', () => {
+      setImmediate(() => {
+        const chunk: unknown = request.read()
+        body += chunk instanceof Buffer ? chunk.length : 0
+        const drained = this.#socket.bytesRead - before
+        if (drained > MOST_DRAINED_BYTES || drained - body > MOST_FRAMING_BYTES) this.cut()
+      })
+    })
+    // Now it has a reader; node:http itself would read, and at full speed, what has none.
+    request.read(0)
   }
 
   #hold(): void {
