@@ -24,9 +24,10 @@ import { refusalFor } from './refusal.js'
 import { parseRepositoryName, type RepositoryName } from './repository-name.js'
 import type { ReportShape } from './report.js'
 import { RunningOperations } from './running-operations.js'
-import { StatusService, type StatusList } from './service.js'
+import { StatusService } from './service.js'
 import { StartError } from './start-error.js'
 import { StatusEvents, type StatusListener } from './status-events.js'
+import type { StatusList } from './status-list.js'
 import { guardStore } from './store/guarded-store.js'
 import { openStore } from './store/open-store.js'
 
@@ -152,7 +153,10 @@ export async function createCommitStatusService(
       const caller = user === undefined ? { host: true as const } : { user: checkUser(user) }
       return await running.run(async () => await service.report(caller, parseRepositoryName(repository), sha, () => Promise.resolve(report)))
     },
-    list: async (repository, sha) => await running.run(async () => await service.list({ host: true }, parseRepositoryName(repository), sha)),
+    list: async (repository, sha) => {
+      const { bytes } = await running.run(async () => await service.list({ host: true }, parseRepositoryName(repository), sha))
+      return JSON.parse(bytes.toString()) as StatusList // eslint-disable-line @typescript-eslint/no-unsafe-type-assertion -- what it was made from
+    },
     on(event: string, listener) {
       if (event !== 'status' || typeof listener !== 'function') throw new TypeError("on takes the event 'status' and a function")
       return events.on(listener)

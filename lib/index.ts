@@ -5,7 +5,7 @@ export type { CommitStatus, State } from './commit-status.js'
 export { ServiceError, type ErrorCode } from './errors.js'
 export type { Handler } from './http/handler.js'
 export type { ReportShape } from './report.js'
-export type { StatusList } from './service.js'
+export type { StatusList } from './status-list.js'
 export { StartError } from './start-error.js'
 export type { StatusEvent, StatusListener } from './status-events.js'
 

@@ -1,9 +1,9 @@
 import { atLeast, higher, type Access, type AccessPolicy } from './access.js'
 import type { Clock } from './clock.js'
-import { combinedState } from './combined-state.js'
 import type { CommitStatus, Report } from './commit-status.js'
 import { ServiceError } from './errors.js'
 import type { Commits } from './git/commits.js'
+import { ConfirmedCommits } from './git/confirmed-commits.js'
 import type { Repositories, Repository } from './git/repositories.js'
 import type { Logger } from './logger.js'
 import { parseObjectId, type ObjectId } from './object-id.js'
@@ -12,6 +12,7 @@ import { refusalFor } from './refusal.js'
 import { RepositoryLeases, type Lease } from './repository-leases.js'
 import type { RepositoryName } from './repository-name.js'
 import type { StatusEvents } from './status-events.js'
+import { serialisedList, type SerialisedList } from './status-list.js'
 import { StoreUnavailable, type Store } from './store/store.js'
 
 /** Who asks: a user, nobody in particular, or the program that the service lives in. */
@@ -20,13 +21,6 @@ export interface Caller {
   readonly user?: string
   /** The host itself, whose rights nobody asks for. */
   readonly host?: true
-}
-
-/** The statuses of a commit with their combined state ("List the statuses of a commit"). */
-export interface StatusList {
-  readonly state: ReturnType<typeof combinedState>
-  /** Ordered by the UTF-8 bytes of `context`. */
-  readonly statuses: readonly CommitStatus[]
 }
 
 export interface StatusServiceParts {
@@ -46,9 +40,11 @@ export interface StatusServiceParts {
 export class StatusService {
   readonly #parts: StatusServiceParts
   readonly #leases = new RepositoryLeases()
+  readonly #confirmed: ConfirmedCommits
 
   constructor(parts: StatusServiceParts) {
     this.#parts = parts
+    this.#confirmed = new ConfirmedCommits(parts.commits)
   }
 
   /**
@@ -80,12 +76,11 @@ export class StatusService {
    * Lists the statuses of a commit; a report that has been acknowledged is in every later list.
    * @throws ServiceError
    */
-  async list(caller: Caller, name: RepositoryName | undefined, sha: string): Promise<StatusList> {
+  async list(caller: Caller, name: RepositoryName | undefined, sha: string): Promise<SerialisedList> {
     const [found, repository] = await this.#repository(caller, name, 'read')
     const commit = fullCommitId(sha)
     await this.#confirm(repository, commit)
-    const statuses = await stored(this.#parts.store.statuses.list(found, commit))
-    return { state: combinedState(statuses.map((status) => status.state)), statuses }
+    return await stored(this.#read(found, commit))
   }
 
   /**
@@ -161,10 +156,16 @@ export class StatusService {
     return status
   }
 
+  async #read(name: RepositoryName, commit: ObjectId): Promise<SerialisedList> {
+    const { statuses } = this.#parts.store
+    if (statuses.serialised) return await statuses.serialised(name, commit)
+    return serialisedList((await statuses.list(name, commit)).map((status) => ({ state: status.state, json: JSON.stringify(status) })))
+  }
+
   async #confirm(repository: Repository, commit: ObjectId): Promise<void> {
     let exists: boolean
     try {
-      exists = await this.#parts.commits.has(repository.directory, commit)
+      exists = await this.#confirmed.has(repository, commit)
     } catch (cause) {
       throw new ServiceError('repository_unreadable', { cause })
     }

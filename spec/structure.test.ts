@@ -22,7 +22,7 @@ const owners = {
   ajv: ['lib/options.ts', 'lib/report.ts', 'lib/settings.ts', 'lib/store/guarded-store.ts', 'lib/store/level/record.ts'],
   'ipaddr.js': ['lib/auth/client-key.ts'],
   level: ['lib/store/level/database.ts'],
-  'lru-cache': ['lib/auth/memory-failure-budget.ts', 'lib/git/commit-finder.ts'],
+  'lru-cache': ['lib/auth/memory-failure-budget.ts', 'lib/git/commit-finder.ts', 'lib/git/confirmed-commits.ts', 'lib/store/level/read-cache.ts'],
   nodegit: ['lib/git/nodegit.ts'],
   pino: ['lib/stand-alone.ts'],
   polka: ['lib/http/handler.ts'],

@@ -9,18 +9,24 @@ const EXPORT_MARK = 'git-daemon-export-ok'
 /** The repositories of one folder: `<folder>/<owner>/<repo>.git`, public where `git-daemon-export-ok` stands in them. */
 export class RepositoryFolder implements Repositories {
   readonly #folder: string
+  /** Those that began in this turn of the event loop: requests that arrive together share one. */
+  readonly #lookUps = new Map<string, Promise<Repository | undefined>>()
 
   constructor(folder: string) {
     this.#folder = resolve(folder)
   }
 
-  async find(name: RepositoryName): Promise<Repository | undefined> {
-    const directory = this.#directory(name)
-    // Both are always asked for: a private repository takes as long as a missing one.
-    const [exists, marked] = await Promise.allSettled([isDirectory(directory), isThere(join(directory, EXPORT_MARK))])
-    if (exists.status === 'rejected') throw exists.reason
-    if (!exists.value) return undefined
-    return { directory, public: marked.status === 'fulfilled' && marked.value }
+  find(name: RepositoryName): Promise<Repository | undefined> {
+    const known = this.#lookUps.get(name.full)
+    if (known) return known
+    const lookUp = this.#look(name)
+    const end = () => {
+      if (this.#lookUps.get(name.full) === lookUp) this.#lookUps.delete(name.full)
+    }
+    this.#lookUps.set(name.full, lookUp)
+    setImmediate(end)
+    lookUp.then(end, end)
+    return lookUp
   }
 
   /** Every repository of the folder, in the order of owner and name. */
@@ -44,7 +50,17 @@ export class RepositoryFolder implements Repositories {
     if (!(await this.find(name))) return false
     const mark = join(this.#directory(name), EXPORT_MARK)
     await (isPublic ? writeFile(mark, '', { flag: 'a' }) : rm(mark, { force: true }))
+    this.#lookUps.delete(name.full)
     return true
+  }
+
+  async #look(name: RepositoryName): Promise<Repository | undefined> {
+    const directory = this.#directory(name)
+    // Both are always asked for: a private repository takes as long as a missing one.
+    const [identity, marked] = await Promise.allSettled([identityOf(directory), isThere(join(directory, EXPORT_MARK))])
+    if (identity.status === 'rejected') throw identity.reason
+    if (identity.value === undefined) return undefined
+    return { directory, identity: identity.value, public: marked.status === 'fulfilled' && marked.value }
   }
 
   #directory(name: RepositoryName): string {
@@ -52,8 +68,10 @@ export class RepositoryFolder implements Repositories {
   }
 }
 
-async function isDirectory(path: string): Promise<boolean> {
-  return await stat(path).then((found) => found.isDirectory(), whenAbsent(false))
+/** `undefined` for what is no directory. */
+async function identityOf(path: string): Promise<string | undefined> {
+  const found = await stat(path).catch(whenAbsent(undefined))
+  return found?.isDirectory() ? `${found.dev} ${found.ino} ${found.birthtimeMs}` : undefined
 }
 
 async function isThere(path: string): Promise<boolean> {

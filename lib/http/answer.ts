@@ -4,10 +4,13 @@ import type { Logger } from '../logger.js'
 import { refusalFor } from '../refusal.js'
 import { requestId } from './request-id.js'
 
-/** What an operation answers; `body` is sent as JSON. */
+/** What an operation answers. */
 export interface Answer {
   readonly status: number
+  /** Sent as JSON; a buffer is JSON already. */
   readonly body: object
+  /** The entity tag of the body: a request that names it is answered with 304 (RFC 9110, 13.1.2). */
+  readonly etag?: string
   readonly headers?: OutgoingHttpHeaders
 }
 
@@ -45,17 +48,22 @@ export class Exchange {
     }
   }
 
-  #send({ status, body, headers }: Answer): void {
-    const text = Buffer.from(JSON.stringify(body))
-    this.#response.writeHead(status, {
-      'Content-Type': 'application/json; charset=utf-8',
-      'Content-Length': text.length,
+  #send({ status, body, etag, headers }: Answer): void {
+    const common = {
       'Cache-Control': 'private, no-cache',
       'X-Content-Type-Options': 'nosniff',
       'X-Request-Id': this.#id,
+      ...(etag !== undefined && { ETag: etag }),
       ...headers,
-    })
-    this.#response.end(text)
+    }
+    if (etag !== undefined && names(this.request.headers['if-none-match'], etag)) {
+      this.#response.writeHead(304, common)
+      this.#response.end()
+      return
+    }
+    const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body))
+    this.#response.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': bytes.length, ...common })
+    this.#response.end(bytes)
   }
 
   /** Of the address only the path: a query may hold what is nobody's business. */
@@ -72,6 +80,12 @@ export class Exchange {
     if (failed) this.#logger.error({ ...facts, err: error }, 'request failed')
     else this.#logger.debug(facts, 'request')
   }
+}
+
+/** Whether an If-None-Match names an entity tag, weakly compared as it is for that header. */
+function names(condition: string | undefined, etag: string): boolean {
+  if (condition === undefined || condition === etag) return condition !== undefined
+  return condition.trim() === '*' || (condition.match(/"[^"]*"/g)?.includes(etag) ?? false)
 }
 
 /** The answer that tells a client of a refusal or failure ("Error body" of the specification, RFC 9110). */

@@ -54,7 +54,8 @@ export function createHandler({ service, authentication, running, trouble, refus
       operation: async (request) =>
         await running.request(async () => {
           const caller = await authentication.caller(request)
-          return { status: 200, body: await service.list(caller, ...commitOf(request)) }
+          const { bytes, etag } = await service.list(caller, ...commitOf(request))
+          return { status: 200, body: bytes, etag }
         }),
     },
     {

@@ -54,7 +54,7 @@ t.test('After right and wrong requests of every kind, no token, no Authorization
   rmSync(join(directory, 'HEAD'))
   rmSync(join(directory, 'objects'), { recursive: true })
   writeFileSync(join(directory, 'objects'), '')
-  answers.push((await service.call('GET', `${listPath}?${PRIVATE}`)).text)
+  answers.push((await service.call('GET', `${listPath.replace(hosted.sha, 'ab12'.repeat(10))}?${PRIVATE}`)).text)
   await service.close()
 
   const log = JSON.stringify(service.log)

@@ -17,6 +17,7 @@ export class Database {
   readonly folder: string
   readonly #level: Level
   readonly #inspections: Inspection[]
+  readonly #reopened: (() => void)[] = []
 
   private constructor(folder: string, level: Level, inspection: Inspection | undefined) {
     this.folder = folder
@@ -35,6 +36,7 @@ export class Database {
       await mkdir(folder, { recursive: true, mode: 0o700 })
       const createIfMissing = await isNew(folder)
       const inspection = createIfMissing ? undefined : await inspected(folder)
+      if (inspection?.missingLog !== undefined) throw new Error(withoutLog(inspection.missingLog))
       const level = new Level(folder, { createIfMissing })
       await level.open()
       return new Database(folder, level, inspection)
@@ -49,6 +51,12 @@ export class Database {
   async reopen(): Promise<void> {
     await this.#level.close()
     await this.#level.open({ createIfMissing: false })
+    for (const listener of this.#reopened) listener()
+  }
+
+  /** Calls `listener` whenever it has been opened again: a change that had failed may be there after all. */
+  onReopen(listener: () => void): void {
+    this.#reopened.push(listener)
   }
 
   /** What is wrong with its files, as far as they have been looked at, in words. */
@@ -159,6 +167,10 @@ async function inspected(folder: string): Promise<Inspection> {
   const inspection = await Inspection.of(folder)
   await inspection.checkTables(() => performance.now() < until)
   return inspection
+}
+
+function withoutLog(name: string): string {
+  return `its file ${name} is gone, or its MANIFEST is older than its tables; restore the store from a backup. To go on without what is missing, which may be much, keep a copy of the folder and make an empty file ${name}`
 }
 
 function unreadable(cause: unknown, key: string | undefined): never {

@@ -1,6 +1,7 @@
 import { parseRepositoryName, type RepositoryName } from '../../repository-name.js'
 import type { Grant, GrantKey, GrantStore } from '../store.js'
 import type { Database, Operation } from './database.js'
+import { ReadCache } from './read-cache.js'
 import { contentOf, decode, encode, rekeyed } from './record.js'
 import type { Writer } from './writer.js'
 
@@ -14,16 +15,32 @@ type Stored = Pick<Grant, 'access'>
 
 const isStored = contentOf<Stored>({ access: { enum: ['read', 'write'] } })
 
+/** Users and repositories whose grants are kept in memory. */
+const MOST_PAIRS = 10_000
+
 export class LevelGrants implements GrantStore {
   readonly #database: Database
   readonly #writer: Writer
+  readonly #known = new ReadCache<readonly Grant[]>(MOST_PAIRS)
 
   constructor(database: Database, writer: Writer) {
     this.#database = database
     this.#writer = writer
+    database.onReopen(() => {
+      this.#known.clear()
+    })
   }
 
-  async of(user: string, repository: RepositoryName): Promise<Grant[]> {
+  async of(user: string, repository: RepositoryName): Promise<readonly Grant[]> {
+    return (await this.#known.get(`${user} ${repository.full}`, async () => await this.#read(user, repository))) ?? []
+  }
+
+  /** To be called when grants of whole repositories have moved or gone. */
+  forgetAll(): void {
+    this.#known.clear()
+  }
+
+  async #read(user: string, repository: RepositoryName): Promise<Grant[]> {
     const keys = [keyOf({ owner: repository.owner, user }), keyOf({ owner: repository.owner, repository, user })]
     const values = await this.#database.read(keys)
     return keys.flatMap((key, index) => {
@@ -36,15 +53,19 @@ export class LevelGrants implements GrantStore {
     const key = keyOf(grant)
     const value = encode(key, { access: grant.access } satisfies Stored)
     await this.#writer.apply({ size: key.length + value.length, reads: [], decide: () => ({ operations: [{ type: 'put', key, value }], result: undefined }) })
+    // One on an owner is about every repository of it.
+    this.#known.clear()
   }
 
   async remove(grant: GrantKey): Promise<boolean> {
     const key = keyOf(grant)
-    return await this.#writer.apply({
+    const removed = await this.#writer.apply({
       size: key.length,
       reads: [key],
       decide: ([value]) => ({ operations: value === undefined ? [] : [{ type: 'del', key }], result: value !== undefined }),
     })
+    this.#known.clear()
+    return removed
   }
 
   async list(owner?: string, repository?: RepositoryName): Promise<Grant[]> {

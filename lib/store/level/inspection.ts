@@ -18,6 +18,7 @@ export class Inspection {
   readonly #folder: string
   readonly #unchecked: TableFile[] = []
   readonly #ranges: KeyRange[] = []
+  #missingLog: string | undefined
 
   private constructor(folder: string) {
     this.#folder = folder
@@ -31,6 +32,11 @@ export class Inspection {
       await inspection.#inspectLogs()
       if (attempt === MOST_ATTEMPTS || (await stampOf(folder)) === before) return inspection
     }
+  }
+
+  /** The log that the list of tables names, where it is gone. LevelDB would open then, and remove the tables that are not in the list. */
+  get missingLog(): string | undefined {
+    return this.#missingLog
   }
 
   /**
@@ -67,7 +73,10 @@ export class Inspection {
     this.#unchecked.push(...tables)
     const names = (await readdir(this.#folder)).filter((file) => file.endsWith('.log'))
     const used = nameOf(log, 'log')
-    if (!names.includes(used)) this.damage.push(`${used} is gone`)
+    if (!names.includes(used)) {
+      this.damage.push(`${used} is gone`)
+      this.#missingLog = used
+    }
     for (const file of names.filter((candidate) => candidate >= used)) {
       const bytes = await this.#bytes(file)
       const found = bytes ? readLog(bytes).damage : []

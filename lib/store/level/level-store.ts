@@ -51,6 +51,7 @@ export class LevelStore implements Store {
       yield* statuses.moves(from, to)
       yield* grants.moves(from, to)
     })
+    this.#forget()
   }
 
   async deleteRepository(name: RepositoryName): Promise<void> {
@@ -59,6 +60,7 @@ export class LevelStore implements Store {
       yield* statuses.removals(name)
       yield* grants.removals(name)
     })
+    this.#forget()
   }
 
   trouble(): string | undefined {
@@ -70,6 +72,11 @@ export class LevelStore implements Store {
     await this.#writer.close()
     await this.#checked
     await this.#database.close()
+  }
+
+  #forget(): void {
+    this.statuses.forgetLists()
+    this.grants.forgetAll()
   }
 
   async #tellDamage(): Promise<void> {

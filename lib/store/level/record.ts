@@ -22,12 +22,20 @@ function sealed(key: string, text: string): string {
  * @throws StoreCorrupt when it is anything else
  */
 export function decode<T>(key: string, value: string, is: (content: unknown) => content is T): T {
+  const content: unknown = JSON.parse(decodeText(key, value))
+  if (is(content)) return content
+  throw damaged(key)
+}
+
+/** As `decode`, the JSON of the content; what `encode` wrote has the form that it should have. */
+export function decodeText(key: string, value: string): string {
   const [, crc, text] = FORM.exec(value) ?? []
-  if (text !== undefined && crc === checksum(key, text)) {
-    const content: unknown = JSON.parse(text)
-    if (is(content)) return content
-  }
-  throw new StoreCorrupt(`the value of ${JSON.stringify(key)} is damaged`)
+  if (text === undefined || crc !== checksum(key, text)) throw damaged(key)
+  return text
+}
+
+export function damaged(key: string): StoreCorrupt {
+  return new StoreCorrupt(`the value of ${JSON.stringify(key)} is damaged`)
 }
 
 /** The value under another key; one that is damaged stays so, for its next reader to see. */

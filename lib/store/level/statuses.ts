@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { STATES, type CommitStatus, type Report } from '../../commit-status.js'
+import { STATES, isState, type CommitStatus, type Report } from '../../commit-status.js'
 import type { ObjectId } from '../../object-id.js'
 import type { RepositoryName } from '../../repository-name.js'
+import { serialisedList, type SerialisedList, type StatusText } from '../../status-list.js'
 import type { SavedStatus, StatusStore } from '../store.js'
 import type { Database, Operation } from './database.js'
-import { contentOf, decode, encode, rekeyed } from './record.js'
+import { ReadCache } from './read-cache.js'
+import { contentOf, damaged, decode, decodeText, encode, rekeyed } from './record.js'
 import type { Writer } from './writer.js'
 
 /** What a value holds: the commit and the context are in the key, `owner/repo/sha/context`. */
@@ -22,19 +24,30 @@ const isStored = contentOf<Stored>({
 /** About what a status takes besides its texts. */
 const OTHER_CHARACTERS = 400
 
+/** Bytes of lists that are kept in memory as they are sent. */
+const LISTS_BYTES = 32 * 1024 * 1024
+
+/** About what a list takes in memory besides its bytes. */
+const LIST_BYTES = 500
+
 export class LevelStatuses implements StatusStore {
   readonly #database: Database
   readonly #writer: Writer
+  readonly #lists = new ReadCache<SerialisedList>(LISTS_BYTES, ({ bytes }) => bytes.length + LIST_BYTES)
 
   constructor(database: Database, writer: Writer) {
     this.#database = database
     this.#writer = writer
+    database.onReopen(() => {
+      this.#lists.clear()
+    })
   }
 
   async save(repository: RepositoryName, commit: ObjectId, report: Report, at: number): Promise<SavedStatus> {
-    const key = `${prefix(repository, commit)}${report.context}`
+    const list = prefix(repository, commit)
+    const key = `${list}${report.context}`
     const { context, description, target_url } = report
-    return await this.#writer.apply({
+    const saved = await this.#writer.apply({
       size: context.length + (description?.length ?? 0) + (target_url?.length ?? 0) + OTHER_CHARACTERS,
       reads: [key],
       decide: ([value]) => {
@@ -44,11 +57,27 @@ export class LevelStatuses implements StatusStore {
         return { operations: [{ type: 'put', key, value: encode(key, stored) }], result: { status, previous } }
       },
     })
+    this.#lists.forget(list)
+    return saved
   }
 
   async list(repository: RepositoryName, commit: ObjectId): Promise<CommitStatus[]> {
     const found = await this.#database.all(prefix(repository, commit))
     return found.map(([key, value]) => fromStored(repository, key, value))
+  }
+
+  async serialised(repository: RepositoryName, commit: ObjectId): Promise<SerialisedList> {
+    const key = prefix(repository, commit)
+    const list = await this.#lists.get(key, async () => {
+      const found = await this.#database.all(key)
+      return serialisedList(found.map(([each, value]) => statusText(commit, each, value, each.slice(key.length))))
+    })
+    return list ?? serialisedList([])
+  }
+
+  /** To be called when statuses of whole repositories have moved or gone. */
+  forgetLists(): void {
+    this.#lists.clear()
   }
 
   /** What moves every status of a repository to another name. */
@@ -112,6 +141,14 @@ function replaced(previous: CommitStatus | undefined, commit: ObjectId, report: 
     // Times of this form sort as text.
     updated_at: previous && previous.updated_at > at ? previous.updated_at : at,
   }
+}
+
+/** Without taking the JSON apart: its members stand in the order in which `replaced` makes them. */
+function statusText({ hex }: ObjectId, key: string, value: string, context: string): StatusText {
+  const text = decodeText(key, value)
+  const [start, id, state] = /^\{"id":("[^"\\]*"),"state":"([a-z]+)"/.exec(text) ?? []
+  if (start === undefined || id === undefined || state === undefined || !isState(state)) throw damaged(key)
+  return { state, json: `{"id":${id},"sha":"${hex}","context":${JSON.stringify(context)},"state":"${state}"${text.slice(start.length)}` }
 }
 
 function fromStored(repository: RepositoryName, key: string, value: string): CommitStatus {

@@ -1,5 +1,6 @@
 import type { TokenRecord, TokenStore, TokenUse } from '../store.js'
 import type { Database } from './database.js'
+import { ReadCache } from './read-cache.js'
 import { contentOf, decode, encode } from './record.js'
 import type { Writer } from './writer.js'
 
@@ -22,28 +23,38 @@ const isToken = contentOf<TokenRecord>({
 
 const isUse = contentOf<TokenUse>({ last_used_at: { type: ['string', 'null'] } })
 
+/** Tokens kept in memory. */
+const MOST_TOKENS = 10_000
+
 export class LevelTokens implements TokenStore {
   readonly #database: Database
   readonly #writer: Writer
+  readonly #known = new ReadCache<TokenRecord>(MOST_TOKENS)
 
   constructor(database: Database, writer: Writer) {
     this.#database = database
     this.#writer = writer
+    database.onReopen(() => {
+      this.#known.clear()
+    })
   }
 
   async get(id: string): Promise<TokenRecord | undefined> {
-    const [value] = await this.#database.read([TOKENS + id])
-    return value === undefined ? undefined : decode(TOKENS + id, value, isToken)
+    return await this.#known.get(id, async () => {
+      const [value] = await this.#database.read([TOKENS + id])
+      return value === undefined ? undefined : decode(TOKENS + id, value, isToken)
+    })
   }
 
   async add(record: TokenRecord): Promise<void> {
     const key = TOKENS + record.id
     const value = encode(key, record)
     await this.#writer.apply({ size: key.length + value.length, reads: [], decide: () => ({ operations: [{ type: 'put', key, value }], result: undefined }) })
+    this.#known.forget(record.id)
   }
 
   async remove(id: string): Promise<boolean> {
-    return await this.#writer.apply({
+    const removed = await this.#writer.apply({
       size: id.length,
       reads: [TOKENS + id],
       decide: ([value]) => ({
@@ -51,6 +62,8 @@ export class LevelTokens implements TokenStore {
         result: value !== undefined,
       }),
     })
+    this.#known.forget(id)
+    return removed
   }
 
   async list(user?: string): Promise<(TokenRecord & TokenUse)[]> {

@@ -1,0 +1,43 @@
+import { LRUCache } from 'lru-cache'
+
+/**
+ * Remembers what was read until it changes; reads of the same key at the same time are one. It is right as long as
+ * `forget` is called for every change after it is durable and before anybody is told of it.
+ */
+export class ReadCache<V extends object> {
+  readonly #known: LRUCache<string, V>
+  readonly #reading = new Map<string, Promise<V | undefined>>()
+
+  /** @param most of what `sizeOf` tells, over all that is remembered; by default it tells 1 */
+  constructor(most: number, sizeOf: (value: V, key: string) => number = () => 1) {
+    this.#known = new LRUCache({ maxSize: most, sizeCalculation: sizeOf })
+  }
+
+  /** What is known, or else what `read` finds; that there is nothing is not remembered. */
+  get(key: string, read: () => Promise<V | undefined>): V | Promise<V | undefined> {
+    return this.#known.get(key) ?? this.#reading.get(key) ?? this.#read(key, read)
+  }
+
+  forget(key: string): void {
+    this.#known.delete(key)
+    // What is being read may be from before the change.
+    this.#reading.delete(key)
+  }
+
+  clear(): void {
+    this.#known.clear()
+    this.#reading.clear()
+  }
+
+  async #read(key: string, read: () => Promise<V | undefined>): Promise<V | undefined> {
+    const reading = read()
+    this.#reading.set(key, reading)
+    try {
+      const value = await reading
+      if (value && this.#reading.get(key) === reading) this.#known.set(key, value)
+      return value
+    } finally {
+      if (this.#reading.get(key) === reading) this.#reading.delete(key)
+    }
+  }
+}
