@@ -98,13 +98,22 @@ static inline int bridge_commit_lookup(git_commit **, git_repository *repository
 // libgit2 refuses a repository whose config names an extension that it does not know, and nodegit
 // cannot pass it more names. These extensions change how refs, missing objects, a second id for
 // each object or worktrees are stored. Confirming a commit needs the object database alone.
-static inline int bridge_repository_open_bare(git_repository **out, const char *path) {
+//
+// Nor does it need the configuration of a user or a machine, which libgit2 would read at every
+// opening: one that the service's user may not read would make every repository unreadable.
+static inline int bridge_set_options() {
   static const char *names[] = {"refstorage", "partialclone", "compatobjectformat",
                                 "relativeworktrees"};
-  // Once per process (C++ guards the initialisation), as the list is global to libgit2 and not
-  // locked. Should it fail, the opening below says which extension is unknown.
-  static const int result =
-      git_libgit2_opts(GIT_OPT_SET_EXTENSIONS, names, sizeof(names) / sizeof(names[0]));
+  static const git_config_level_t levels[] = {GIT_CONFIG_LEVEL_PROGRAMDATA, GIT_CONFIG_LEVEL_SYSTEM,
+                                              GIT_CONFIG_LEVEL_XDG, GIT_CONFIG_LEVEL_GLOBAL};
+  for (git_config_level_t level : levels) git_libgit2_opts(GIT_OPT_SET_SEARCH_PATH, level, "");
+  return git_libgit2_opts(GIT_OPT_SET_EXTENSIONS, names, sizeof(names) / sizeof(names[0]));
+}
+
+static inline int bridge_repository_open_bare(git_repository **out, const char *path) {
+  // Once per process (C++ guards the initialisation), as these options are global to libgit2 and
+  // not locked. Should one fail, the opening below says what is unknown or cannot be read.
+  static const int result = bridge_set_options();
   (void)result;
   return git_repository_open_bare(out, path);
 }
