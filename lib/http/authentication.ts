@@ -28,8 +28,8 @@ export class Authentication {
    * @throws ServiceError `too_many_failures` (429), `credentials_wrong` (401), `scope_missing` (403)
    */
   async caller(request: IncomingMessage): Promise<Caller> {
-    const sent = request.headersDistinct['authorization']
-    if (sent === undefined) return {}
+    if (request.headers.authorization === undefined) return {}
+    const sent = request.headersDistinct['authorization'] ?? []
     const address = this.#parts.clientAddress(request)
     this.#refuseAfter(await this.#parts.failures.retryAfter(address))
     const identity = await this.#identity(sent)

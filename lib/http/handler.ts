@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { IncomingMessage, type ServerResponse } from 'node:http'
 import polka, { type Middleware, type Request } from 'polka'
 import { ServiceError } from '../errors.js'
 import type { Logger } from '../logger.js'
@@ -101,16 +101,19 @@ export function createHandler({ service, authentication, running, trouble, refus
   }
 }
 
-/** What stands before the path of a target in absolute form, which a server must accept (RFC 9112, 3.2.2). */
-const AUTHORITY = /^https?:\/\/[^/?#]*/i
-
 function isOurs({ url = '' }: IncomingMessage): boolean {
-  return /^\/api\/v1(?:[/?]|$)/.test(url.replace(AUTHORITY, ''))
+  return /^\/api\/v1(?:[/?]|$)/.test(originForm(url))
+}
+
+/** A target may stand in absolute form, which a server must accept (RFC 9112, 3.2.2). */
+function originForm(url: string): string {
+  return url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*/i, '')
 }
 
 /** Polka writes to these members; express has some as getters that refuse. */
 function makeAssignable(request: IncomingMessage): void {
-  request.url = String(request.url).replace(AUTHORITY, '')
+  request.url = originForm(String(request.url))
+  if (Object.getPrototypeOf(request) === IncomingMessage.prototype && !('params' in request)) return
   for (const member of ['params', 'path', 'query', 'search']) {
     if (member in request) Object.defineProperty(request, member, { value: undefined, writable: true, configurable: true })
   }
@@ -118,6 +121,7 @@ function makeAssignable(request: IncomingMessage): void {
 
 /** Polka leaves a malformed escape as it is, in silence. */
 function checkEscapes(path: string): void {
+  if (!path.includes('%')) return
   try {
     decodeURIComponent(path)
   } catch (cause) {

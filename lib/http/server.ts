@@ -129,8 +129,12 @@ export async function stop(server: Server, seconds: number): Promise<void> {
 }
 
 /** What HTTP/1.1 asks for (RFC 9112, 3.2). */
-function hasOneHost({ httpVersion, headersDistinct }: IncomingMessage): boolean {
-  return httpVersion !== '1.1' || headersDistinct['host']?.length === 1
+function hasOneHost({ httpVersion, rawHeaders }: IncomingMessage): boolean {
+  if (httpVersion !== '1.1') return true
+  let hosts = 0
+  // Names and values take turns.
+  for (let index = 0; index < rawHeaders.length; index += 2) if (rawHeaders[index]?.length === 4 && rawHeaders[index]?.toLowerCase() === 'host') hosts++
+  return hosts === 1
 }
 
 const unparsed = new Map<string | undefined, ErrorCode>([
