@@ -9,7 +9,7 @@ import { administrationListener } from './admin/remote.js'
 import { socketPath, withShortPath } from './admin/socket-path.js'
 import { systemClock, type Clock } from './clock.js'
 import { createCommitStatusService, type CommitStatusService } from './commit-status-service.js'
-import { HttpServer, stop } from './http/server.js'
+import { HttpServer, logErrors, stop } from './http/server.js'
 import type { Logger } from './logger.js'
 import { reasonOf } from './reason.js'
 import type { Settings } from './settings.js'
@@ -71,6 +71,7 @@ async function openSocket(service: CommitStatusService, { store, limits }: Setti
       server.listen(short)
       await once(server, 'listening')
     })
+    logErrors(server, logger)
     await chmod(path, 0o600)
   } catch (error) {
     logger.warn({ err: error, path }, 'commands cannot reach this service: its socket could not be opened')

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { hostCommit } from '../fixtures/hosted-commit.js'
 import { within } from '../fixtures/open-files.js'
@@ -29,7 +30,7 @@ t.test('For a client that takes no answers nothing more is begun or read; once i
   await within(20_000, async () => {
     const still = before === begun()
     before = begun()
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    await setTimeout(300)
     return still && before > 0
   })
   t.ok(before < requests / 10, `${before} of ${requests} have been begun`)
