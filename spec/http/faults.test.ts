@@ -134,6 +134,23 @@ t.test('A service that is told to stop answers what has begun to arrive, each ti
   await closed
 })
 
+t.test('A connection that breaks while an answer is made or sent breaks nothing else', async (t) => {
+  const { service, repository, sha, token, reportPath, listPath, report } = await hostCommit(t)
+  for (let context = 0; context < 20; context++) await report({ ...success, context: `${context}`, description: 'x'.repeat(1000) })
+  const body = JSON.stringify({ ...success, context: 'broken' })
+  const requests = [requestHead('GET', listPath).repeat(100), requestHead('POST', reportPath, { Authorization: `Bearer ${token}`, 'Content-Length': String(body.length) }) + body]
+  for (let repeat = 0; repeat < 20; repeat++) {
+    for (const request of requests) {
+      const socket = await RawSocket.open(t, service.url)
+      await socket.send(request)
+      if (repeat % 2 === 0) await socket.answer()
+      socket.reset()
+    }
+  }
+  t.equal((await service.report(repository, sha, token, success)).status, 201)
+  t.strictSame(service.log.filter(({ level }) => Number(level) >= 40), [], 'nor is it worth a line in the log')
+})
+
 function unavailable(t: Test, answer: Answer, message: string, name: string): void {
   refused(t, answer, 503, message, name)
   t.match(answer.headers.get('retry-after'), /^[1-9]\d*$/, `${name}: Retry-After`)
