@@ -5,8 +5,8 @@ import { besiege, honestly } from '../fixtures/siege.js'
 const isLong = process.env['COMMIT_STATUS_FAULTS'] === 'long'
 
 const environment = {
-  COMMIT_STATUS_LIMIT_HEADERS_SECONDS: '2',
-  COMMIT_STATUS_LIMIT_REQUEST_SECONDS: '2',
+  COMMIT_STATUS_LIMIT_HEADERS_SECONDS: '4',
+  COMMIT_STATUS_LIMIT_REQUEST_SECONDS: '4',
   COMMIT_STATUS_LIMIT_RESPONSE_SECONDS: '2',
   COMMIT_STATUS_LIMIT_KEEP_ALIVE_SECONDS: '3',
   // Fewer than there are slow uploads.
