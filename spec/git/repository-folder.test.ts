@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { RepositoryFolder } from '../../lib/git/repository-folder.js'
 import { repositoryName, type RepositoryName } from '../../lib/repository-name.js'
@@ -118,4 +119,18 @@ t.test('A repository is made public and private, more than once, and without har
   t.equal(readFileSync(mark, 'utf8'), 'a remark of the admin')
   t.equal(await repositories.setPublic(nameOf('alice', 'missing'), true), false)
   t.strictSame(await listOf(repositories), { 'alice/hello': true }, 'nothing is made of a repository that is not there')
+})
+
+t.test('Look-ups that begin in one turn of the event loop are one; a later one looks again, although that one is not done', async (t) => {
+  const root = t.testdir()
+  const folder = new RepositoryFolder(root)
+  const first = folder.find(hello)
+  t.equal(folder.find(hello), first)
+  t.not(folder.find(nameOf('alice', 'other')), first)
+  await setImmediate()
+  const second = folder.find(hello)
+  t.not(second, first)
+  t.strictSame([await first, await second], [undefined, undefined])
+  await makeRepository(root, 'alice/hello')
+  t.match(await folder.find(hello), { public: false })
 })

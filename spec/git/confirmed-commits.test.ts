@@ -1,0 +1,95 @@
+import { cpSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { CommitFinder } from '../../lib/git/commit-finder.js'
+import { ConfirmedCommits } from '../../lib/git/confirmed-commits.js'
+import type { Repository } from '../../lib/git/repositories.js'
+import { RepositoryFolder } from '../../lib/git/repository-folder.js'
+import { parseObjectId, type ObjectId } from '../../lib/object-id.js'
+import { makeCommit, makeRepository } from '../fixtures/git.js'
+import { commitId, repositoryNamed } from '../fixtures/names.js'
+
+interface Counted {
+  readonly folder: RepositoryFolder
+  readonly directory: string
+  readonly commit: ObjectId
+  readonly confirmed: ConfirmedCommits
+  /** How often libgit2 was asked. */
+  lookUps: number
+}
+
+/** A repository with a commit, looked at through a real finder that counts. */
+async function counted(t: Test): Promise<Counted> {
+  const root = t.testdir({})
+  const directory = await makeRepository(root, 'alice/hello')
+  const commit = parseObjectId(await makeCommit(directory)) ?? commitId('0')
+  const finder = new CommitFinder()
+  t.teardown(() => finder.close())
+  const state: Counted = {
+    folder: new RepositoryFolder(root),
+    directory,
+    commit,
+    lookUps: 0,
+    confirmed: new ConfirmedCommits({
+      has: async (...args) => {
+        state.lookUps++
+        return await finder.has(...args)
+      },
+      forget: () => finder.forget(),
+      close: () => finder.close(),
+    }),
+  }
+  return state
+}
+
+async function found({ folder }: Counted): Promise<Repository> {
+  const repository = await folder.find(repositoryNamed('alice/hello'))
+  if (!repository) throw new Error('the repository is gone')
+  return repository
+}
+
+t.test('A commit that was confirmed is not looked up again', async (t) => {
+  const place = await counted(t)
+  t.equal(await place.confirmed.has(await found(place), place.commit), true)
+  t.equal(place.confirmed.has(await found(place), place.commit), true, 'and at hand: no promise')
+  t.equal(place.lookUps, 1)
+})
+
+t.test('One that is not there is looked up each time: a push is seen at once', async (t) => {
+  const place = await counted(t)
+  const repository = await found(place)
+  const unknown = commitId('c0ffee')
+  t.equal(await place.confirmed.has(repository, unknown), false)
+  t.equal(await place.confirmed.has(repository, unknown), false)
+  t.equal(place.lookUps, 2)
+  const pushed = parseObjectId(await makeCommit(place.directory, 'another')) ?? unknown
+  t.equal(await place.confirmed.has(repository, pushed), true)
+})
+
+t.test('In a repository that was made again under the same name, everything is looked up again', async (t) => {
+  const place = await counted(t)
+  t.equal(await place.confirmed.has(await found(place), place.commit), true)
+  rmSync(place.directory, { recursive: true })
+  await makeRepository(join(place.directory, '../..'), 'alice/hello')
+  t.not(await place.confirmed.has(await found(place), place.commit), undefined)
+  t.equal(place.lookUps, 2)
+})
+
+t.test('So it is in one that was put in the place of another', async (t) => {
+  const place = await counted(t)
+  const other = `${place.directory}.other`
+  cpSync(place.directory, other, { recursive: true })
+  t.equal(await place.confirmed.has(await found(place), place.commit), true)
+  renameSync(place.directory, `${place.directory}.old`)
+  renameSync(other, place.directory)
+  t.equal(await place.confirmed.has(await found(place), place.commit), true)
+  t.equal(place.lookUps, 2)
+})
+
+t.test('Nothing is remembered of a repository without an identity', async (t) => {
+  const place = await counted(t)
+  for (let times = 1; times <= 2; times++) {
+    t.equal(await place.confirmed.has({ directory: place.directory, public: false }, place.commit), true)
+    t.equal(place.lookUps, times)
+  }
+})
