@@ -60,6 +60,7 @@ function codeOf(error: unknown): unknown {
 /** A request as it comes out of node:http. */
 function requestWith(token: string): IncomingMessage {
   const request = new IncomingMessage(new Socket())
+  request.headers = { authorization: `Bearer ${token}` }
   request.headersDistinct = { authorization: [`Bearer ${token}`] }
   return request
 }
