@@ -21,6 +21,12 @@ const IDENTITY_MILLISECONDS = 500
 const MOST_ATTEMPTS = 6
 const PAUSE_MILLISECONDS = 25
 
+/** Where a repository is, and by what its handle is known. */
+interface Place {
+  readonly directory: string
+  readonly key: string
+}
+
 /** Commits of bare repositories, confirmed through libgit2. */
 export class CommitFinder implements Commits {
   readonly #lookUps = new Map<string, Promise<boolean>>()
@@ -38,14 +44,15 @@ export class CommitFinder implements Commits {
     })
   }
 
-  async has(directory: string, id: ObjectId): Promise<boolean> {
+  async has(directory: string, id: ObjectId, identity = ''): Promise<boolean> {
+    const place = { directory, key: `${identity} ${directory}` }
     // A miss reads the pack folder: of a flood of equal look-ups, one at a time is made.
-    const key = `${id.hex} ${directory}`
+    const key = `${id.hex} ${place.key}`
     // What one that began before this call did not find may have been pushed in between: only its yes counts here.
     if (await this.#lookUps.get(key)?.catch(() => false)) return true
     const later = this.#lookUps.get(key)
     if (later) return await later
-    const lookUp: Promise<boolean> = this.#find(directory, id).finally(() => {
+    const lookUp: Promise<boolean> = this.#find(place, id).finally(() => {
       if (this.#lookUps.get(key) === lookUp) this.#lookUps.delete(key)
     })
     this.#lookUps.set(key, lookUp)
@@ -62,10 +69,10 @@ export class CommitFinder implements Commits {
     this.forget()
   }
 
-  async #find(directory: string, id: ObjectId): Promise<boolean> {
+  async #find(place: Place, id: ObjectId): Promise<boolean> {
     let reason: unknown
     for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
-      const handle = await this.#handle(directory)
+      const handle = await this.#handle(place)
       try {
         const answer = await handle.has(id)
         if (answer !== undefined) return answer
@@ -76,31 +83,31 @@ export class CommitFinder implements Commits {
       // No pause for a handle that may be from before a repack or a push.
       const pause = handle.openedAt + PAUSE_MILLISECONDS - performance.now()
       if (pause > 0) await setTimeout(pause)
-      this.#drop(directory, handle)
+      this.#drop(place.key, handle)
       // Nor is it the fault of an old handle only: what another one keeps open may be in the way.
       if (attempt > 1) this.#dropSharers(handle)
     }
-    throw new RepositoryUnreadable(directory, reason)
+    throw new RepositoryUnreadable(place.directory, reason)
   }
 
-  async #handle(directory: string): Promise<Handle> {
-    const known = this.#handles.get(directory)
+  async #handle({ directory, key }: Place): Promise<Handle> {
+    const known = this.#handles.get(key)
     if (known && (await known.isCurrent())) return known
-    if (known) this.#drop(directory, known)
+    if (known) this.#drop(key, known)
     const handle = new Handle(directory)
     if (this.#closed) handle.retire()
-    else this.#handles.set(directory, handle)
+    else this.#handles.set(key, handle)
     return handle
   }
 
   /** Only this very handle: another look-up may have put a newer one in its place. */
-  #drop(directory: string, handle: Handle): void {
-    if (this.#handles.peek(directory) === handle) this.#handles.delete(directory)
+  #drop(key: string, handle: Handle): void {
+    if (this.#handles.peek(key) === handle) this.#handles.delete(key)
   }
 
   /** Those of the repositories that have packs in common with this one. */
   #dropSharers(handle: Handle): void {
-    for (const [directory, other] of [...this.#handles]) if (other.sharesWith(handle)) this.#drop(directory, other)
+    for (const [key, other] of [...this.#handles]) if (other.sharesWith(handle)) this.#drop(key, other)
   }
 }
 

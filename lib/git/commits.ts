@@ -7,9 +7,10 @@ export interface Commits {
    * replaced within a second; trees, blobs, annotated tags and ids of the other object format are no commits, and
    * the cost does not grow with the size of what an id names.
    * @param directory absolute path of a bare repository
+   * @param identity of the repository, where it is known: of what was there under another one, nothing is seen
    * @throws RepositoryUnreadable when it cannot be told; never `false` instead
    */
-  has(directory: string, id: ObjectId): Promise<boolean>
+  has(directory: string, id: ObjectId, identity?: string): Promise<boolean>
 
   /** Forgets what it holds open: whatever was moved or removed before this call is seen by every look-up after it. */
   forget(): void

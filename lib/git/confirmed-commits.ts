@@ -3,8 +3,9 @@ import type { ObjectId } from '../object-id.js'
 import type { Commits } from './commits.js'
 import type { Repository } from './repositories.js'
 
-/** Commits remembered at once: 200 bytes each. */
+/** Commits remembered at once, about 150 bytes each, and the repositories that they are of. */
 const MOST_COMMITS = 150_000
+const MOST_REPOSITORIES = 10_000
 
 /** How long a commit that git has pruned meanwhile may still be confirmed. */
 const COMMIT_MILLISECONDS = 60_000
@@ -16,6 +17,9 @@ const COMMIT_MILLISECONDS = 60_000
 export class ConfirmedCommits {
   readonly #commits: Commits
   readonly #confirmed = new LRUCache<string, true>({ max: MOST_COMMITS, ttl: COMMIT_MILLISECONDS })
+  /** A number for every repository, since there are many commits of each: of the same directory, another one for every identity. */
+  readonly #numbers = new LRUCache<string, number>({ max: MOST_REPOSITORIES })
+  #latestNumber = 0
 
   constructor(commits: Commits) {
     this.#commits = commits
@@ -24,12 +28,20 @@ export class ConfirmedCommits {
   /** Whether `id` names a commit of the repository. Throws as `Commits.has`. */
   has({ directory, identity }: Repository, id: ObjectId): boolean | Promise<boolean> {
     if (identity === undefined) return this.#commits.has(directory, id)
-    return this.#confirmed.has(`${identity} ${id.hex}`) || this.#confirm(directory, identity, id)
+    const key = `${this.#numberOf(`${identity} ${directory}`)} ${id.hex}`
+    return this.#confirmed.has(key) || this.#confirm(key, directory, id, identity)
   }
 
-  async #confirm(directory: string, identity: string, id: ObjectId): Promise<boolean> {
-    const found = await this.#commits.has(directory, id)
-    if (found) this.#confirmed.set(`${identity} ${id.hex}`, true)
+  async #confirm(key: string, directory: string, id: ObjectId, identity: string): Promise<boolean> {
+    const found = await this.#commits.has(directory, id, identity)
+    if (found) this.#confirmed.set(key, true)
     return found
+  }
+
+  #numberOf(repository: string): number {
+    const known = this.#numbers.get(repository)
+    if (known !== undefined) return known
+    this.#numbers.set(repository, ++this.#latestNumber)
+    return this.#latestNumber
   }
 }

@@ -93,3 +93,15 @@ t.test('Nothing is remembered of a repository without an identity', async (t) =>
     t.equal(place.lookUps, times)
   }
 })
+
+t.test('What is held open of a repository that was replaced in a moment confirms nothing in the new one', async (t) => {
+  const place = await counted(t)
+  const root = join(place.directory, '../..')
+  const other = await makeRepository(root, 'alice/other')
+  const otherCommit = parseObjectId(await makeCommit(other, 'only in the other')) ?? commitId('0')
+  t.equal(await place.confirmed.has(await found(place), place.commit), true)
+  renameSync(place.directory, `${place.directory}.old`)
+  renameSync(other, place.directory)
+  t.equal(await place.confirmed.has(await found(place), place.commit), false)
+  t.equal(await place.confirmed.has(await found(place), otherCommit), true)
+})
