@@ -1,0 +1,85 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync, readdirSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { withSmallDisk } from '../fixtures/small-disk.js'
+import { fault, type Row } from './fault.js'
+import { Load } from './load.js'
+import { padded, thatHeals } from './healing.js'
+
+const MEGABYTE = 1024 * 1024
+
+const isRoot = process.geteuid?.() === 0
+const onlyRoot = !isRoot && 'only root can mount a small file system'
+
+fault('the disk is full', { short: 2, long: 30 }, (t, times) => onSmallDisk(t, async (disk, load) => await thatHeals(t, load, times, { begin: async () => fill(disk, 0), end: async () => empty(disk) })), onlyRoot)
+
+/** LevelDB writes 4 MB to a log, and then, in the background, a table of it while a new log is begun. */
+const LOG_BYTES = 4 * MEGABYTE
+
+fault(
+  'a compaction finds the disk full',
+  { short: 1, long: 20 },
+  (t, times) =>
+    onSmallDisk(t, async (disk, load) => {
+      const store = load.place.store
+      let failed = 0
+      const begin = async (): Promise<void> => {
+        // The log finds room for what is left to it, the table does not.
+        let log = 0
+        while ((log = newestLog(store)) < LOG_BYTES / 2) await load.more(10)
+        fill(disk, LOG_BYTES - log + MEGABYTE)
+      }
+      const end = async (): Promise<void> => {
+        if (/Level-0 table #\d+: \d+ bytes .*No space left/.test(ownLog(store))) failed++
+        empty(disk)
+      }
+      const row = await thatHeals(t, load, times, { begin, end })
+      t.ok(failed > 0, `${failed} of ${times} were compactions`)
+      return { ...row, injected: failed }
+    }),
+  onlyRoot,
+)
+
+fault('a file may not grow', { short: 1, long: 20 }, async (t, times) => {
+  const load = await Load.start(t, t.testdir(), { padding: padded })
+  const limit = (bytes: string): void => {
+    execFileSync('prlimit', ['--pid', String(load.pid), `--fsize=${bytes}:`])
+  }
+  return await thatHeals(t, load, times, { begin: async () => limit('200000'), end: async () => limit('unlimited') })
+})
+
+async function onSmallDisk(t: Test, use: (disk: string, load: Load) => Promise<Row>): Promise<Row> {
+  let row: Row | undefined
+  await withSmallDisk(t, 40, async (disk) => {
+    row = await use(disk, await Load.start(t, join(disk, 'place'), { padding: padded }))
+  })
+  if (!row) throw new Error('nothing was done')
+  return row
+}
+
+/** Leaves so many bytes free. */
+function fill(disk: string, left: number): void {
+  const { bavail, bsize } = statfsSync(disk)
+  const bytes = Math.max(0, bavail * bsize - left)
+  try {
+    writeFileSync(join(disk, 'ballast'), Buffer.alloc(bytes, 'x'))
+  } catch {
+    // The store was faster: then the disk is full, too.
+  }
+}
+
+function empty(disk: string): void {
+  rmSync(join(disk, 'ballast'))
+}
+
+/** What LevelDB writes down for people, of this opening and the one before. */
+function ownLog(store: string): string {
+  const names = readdirSync(store).filter((name) => name.startsWith('LOG.') || name === 'LOG')
+  return names.map((name) => readFileSync(join(store, name), 'latin1')).join('')
+}
+
+function newestLog(store: string): number {
+  const log = readdirSync(store).filter((name) => name.endsWith('.log')).sort().at(-1)
+  return log === undefined ? 0 : (statSync(join(store, log), { throwIfNoEntry: false })?.size ?? 0)
+}

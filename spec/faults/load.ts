@@ -1,0 +1,225 @@
+import { EventEmitter, once } from 'node:events'
+import { Agent, request, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { setTimeout } from 'node:timers/promises'
+import type { Test } from 'tap'
+import { STATES } from '../../lib/commit-status.js'
+import { CommandPlace, type Outcome, type Served } from '../fixtures/command.js'
+import { makeRepositoryWithHistory } from '../fixtures/history.js'
+import { judge, type Verdict } from './checker.js'
+import type { Read, Write } from './history.js'
+
+/** Who nobody answers waits so long before asking again. */
+const PAUSE_MILLISECONDS = 20
+
+/** An answer that does not come in this time never comes. */
+const PATIENCE_MILLISECONDS = 20_000
+
+export interface LoadOptions {
+  readonly reporters?: number
+  readonly listers?: number
+  readonly repositories?: number
+  readonly commits?: number
+  readonly contexts?: number
+  /** Characters that are added to each description; no two are equal. */
+  readonly padding?: () => string
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: unknown
+}
+
+/**
+ * The real executable on a store of its own, and reporters and listers that never rest, whatever it does, and keep a
+ * history of what they were told.
+ */
+export class Load {
+  readonly place: CommandPlace
+  readonly #options: Required<LoadOptions>
+  readonly #t: Test
+  readonly #token: string
+  /** Of each repository, its commits. */
+  readonly #commits: readonly string[]
+  readonly #agent = new Agent({ keepAlive: true })
+  readonly #events = new EventEmitter()
+  readonly #writes: (Omit<Write, 'to'> & { readonly answered: number | undefined })[] = []
+  readonly #reads: Read[] = []
+  /** When services ended: what one of them has not done by then it never does. */
+  readonly #ends: number[] = []
+  readonly #stopping = new AbortController()
+  #running: Promise<unknown> = Promise.resolve()
+  #served: Served
+  #reports = 0
+  #acknowledged = 0
+  /** When reports were acknowledged last. */
+  #acknowledgedAt = performance.now()
+  #longestGap = 0
+  /** Reports and lists that were answered with something else than 200, 201 and 503, in words. */
+  readonly unexpected: string[] = []
+  #unavailable = 0
+
+  private constructor(t: Test, parts: { place: CommandPlace; served: Served; token: string; commits: readonly string[]; options: Required<LoadOptions> }) {
+    this.#t = t
+    this.place = parts.place
+    this.#served = parts.served
+    this.#token = parts.token
+    this.#commits = parts.commits
+    this.#options = parts.options
+    this.#events.setMaxListeners(0)
+  }
+
+  /** Starts the service, and then the reporters and listers. */
+  static async start(t: Test, folder: string, options: LoadOptions = {}): Promise<Load> {
+    const all = { reporters: 16, listers: 4, repositories: 2, commits: 8, contexts: 6, padding: () => '', ...options }
+    const place = new CommandPlace(folder)
+    const commits: string[] = []
+    for (let number = 1; number <= all.repositories; number++) {
+      const made = await makeRepositoryWithHistory(place.repositories, `alice/repo-${number}`, { commits: all.commits })
+      commits.push(...made.commits.map((sha) => `alice/repo-${number} ${sha}`))
+    }
+    const served = await place.serve(t)
+    const { stdout } = await place.run(['token', 'create', 'alice'])
+    const load = new Load(t, { place, served, commits, options: all, token: stdout.trim().split('\n').at(-1) ?? '' })
+    t.teardown(() => {
+      load.#end()
+    })
+    load.begin()
+    return load
+  }
+
+  /** The process of the service. */
+  get pid(): number {
+    return this.#served.child.pid ?? 0
+  }
+
+  get acknowledged(): number {
+    return this.#acknowledged
+  }
+
+  /** How many reports and lists were answered with 503. */
+  get unavailable(): number {
+    return this.#unavailable
+  }
+
+  /** The longest time, while the load was on, in which no report was acknowledged. */
+  get longestGap(): number {
+    return Math.round(this.#longestGap)
+  }
+
+  begin(): void {
+    const { reporters, listers } = this.#options
+    this.#acknowledgedAt = performance.now()
+    const forever = async (one: () => Promise<unknown>): Promise<void> => {
+      while (!this.#stopping.signal.aborted) await one()
+    }
+    const report = async () => await this.#report()
+    const list = async () => await this.list(this.#any(this.#commits))
+    this.#running = Promise.all([...Array<typeof report>(reporters).fill(report), ...Array<typeof list>(listers).fill(list)].map(forever))
+  }
+
+  /** Resolves once so many more reports have been acknowledged; rejects when that takes too long. */
+  async more(reports: number, milliseconds = 60_000): Promise<void> {
+    const enough = this.#acknowledged + reports
+    const signal = AbortSignal.timeout(milliseconds)
+    while (this.#acknowledged < enough) await once(this.#events, 'acknowledged', { signal })
+  }
+
+  /** Resolves once a report has been answered with 503; it says when to come again. */
+  async refused(): Promise<void> {
+    await once(this.#events, 'unavailable', { signal: AbortSignal.timeout(60_000) })
+  }
+
+  /** Asks for something else of the service. */
+  async get(path: string): Promise<Answer> {
+    return await this.#ask('GET', path)
+  }
+
+  /** Ends the service by a signal, and starts it again on its store. */
+  async restart(signal: NodeJS.Signals): Promise<Outcome> {
+    const outcome = await this.#served.end(signal)
+    this.#ends.push(performance.now())
+    this.#served = await this.place.serve(this.#t)
+    return outcome
+  }
+
+  /** Ends the load, kills the service, starts it again, and reads everything. Resolves to what is to be said of the whole history. */
+  async finish(): Promise<Verdict> {
+    this.#stopping.abort()
+    await this.#running
+    await this.restart('SIGKILL')
+    for (const commit of this.#commits) if (!(await this.list(commit))) throw new Error(`no list of ${commit} after the end: ${this.unexpected.join()}`)
+    this.#end()
+    await this.#served.end('SIGTERM')
+    const writes = this.#writes.map(({ answered, ...write }): Write => ({ ...write, to: answered ?? this.#ends.find((end) => end > write.from) ?? Infinity }))
+    return judge({ writes, reads: this.#reads })
+  }
+
+  /** Reads the list of a commit, into the history. Resolves to whether there was one. */
+  async list(commit: string): Promise<boolean> {
+    const [repository = '', sha = ''] = commit.split(' ')
+    const from = performance.now()
+    const answer = await this.#ask('GET', `/api/v1/repos/${repository}/commits/${sha}/statuses`).catch(() => undefined)
+    if (!answer) await setTimeout(PAUSE_MILLISECONDS)
+    else if (answer.status === 200) this.#reads.push({ commit, from, to: performance.now(), answer: answer.body })
+    else await this.#notDone('list', answer)
+    return answer?.status === 200
+  }
+
+  async #report(): Promise<void> {
+    const number = ++this.#reports
+    const commit = this.#any(this.#commits)
+    const [repository = '', sha = ''] = commit.split(' ')
+    const context = `check ${Math.floor(Math.random() * this.#options.contexts)}`
+    const report = { context, state: this.#any(STATES), description: `${number} ${this.#options.padding()}`.trim(), target_url: `https://ci.example.com/${number}` }
+    const from = performance.now()
+    const answer = await this.#ask('POST', `/api/v1/repos/${repository}/statuses/${sha}`, report).catch((error: unknown) => error)
+    const now = performance.now()
+    if (answer instanceof Error) {
+      // A connection that was refused has carried nothing.
+      if (!('code' in answer) || answer.code !== 'ECONNREFUSED') this.#writes.push({ commit, report, from, answered: undefined, outcome: 'unknown' })
+      await setTimeout(PAUSE_MILLISECONDS)
+      return
+    }
+    const { status, body } = answer as Answer
+    if (status === 201) {
+      this.#writes.push({ commit, report, from, answered: now, outcome: 'acknowledged', answer: body })
+      this.#acknowledged++
+      this.#longestGap = Math.max(this.#longestGap, now - this.#acknowledgedAt)
+      this.#acknowledgedAt = now
+      this.#events.emit('acknowledged')
+    } else {
+      const isRefused = status >= 400 && status < 500
+      this.#writes.push({ commit, report, from, answered: isRefused ? now : undefined, outcome: isRefused ? 'refused' : 'unknown' })
+      await this.#notDone('report', answer as Answer)
+    }
+  }
+
+  async #notDone(what: string, { status, headers, body }: Answer): Promise<void> {
+    const isTold = status === 503 && Number(headers['retry-after']) > 0
+    if (!isTold) this.unexpected.push(`${what}: ${status} ${JSON.stringify(body)}`)
+    this.#unavailable++
+    if (what === 'report') this.#events.emit('unavailable')
+    await setTimeout(PAUSE_MILLISECONDS)
+  }
+
+  async #ask(method: string, path: string, body?: object): Promise<Answer> {
+    const outgoing = request(`${this.#served.url}${path}`, { agent: this.#agent, method, headers: { Authorization: `Bearer ${this.#token}` }, signal: AbortSignal.timeout(PATIENCE_MILLISECONDS) })
+    outgoing.end(body && JSON.stringify(body))
+    const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage]
+    const answer = await text(incoming)
+    return { status: incoming.statusCode ?? 0, headers: incoming.headers, body: JSON.parse(answer) as unknown }
+  }
+
+  #any<T>(list: readonly T[]): T {
+    const [found] = list.slice(Math.floor(Math.random() * list.length))
+    if (found === undefined) throw new TypeError('a list of nothing')
+    return found
+  }
+
+  #end(): void {
+    this.#stopping.abort()
+    this.#agent.destroy()
+  }
+}
