@@ -106,7 +106,7 @@ class Register {
       spans.push({ from, to })
     }
     return Array.from(uses, ([value, spans]) => ({
-      value: value ?? 'nothing',
+      value: value?.slice(0, 20) ?? 'nothing',
       firstEnd: spans.reduce((least, { to }) => Math.min(least, to), Infinity),
       lastBegin: spans.reduce((most, { from }) => Math.max(most, from), -Infinity),
     }))

@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync, readdirSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { withSmallDisk } from '../fixtures/small-disk.js'
 import { fault, type Row } from './fault.js'
 import { Load } from './load.js'
-import { padded, thatHeals } from './healing.js'
+import { LOG_BYTES, logOf, padded, thatHeals } from './healing.js'
 
 const MEGABYTE = 1024 * 1024
 
@@ -13,9 +13,6 @@ const isRoot = process.geteuid?.() === 0
 const onlyRoot = !isRoot && 'only root can mount a small file system'
 
 fault('the disk is full', { short: 2, long: 30 }, (t, times) => onSmallDisk(t, async (disk, load) => await thatHeals(t, load, times, { begin: async () => fill(disk, 0), end: async () => empty(disk) })), onlyRoot)
-
-/** LevelDB writes 4 MB to a log, and then, in the background, a table of it while a new log is begun. */
-const LOG_BYTES = 4 * MEGABYTE
 
 fault(
   'a compaction finds the disk full',
@@ -26,9 +23,7 @@ fault(
       let failed = 0
       const begin = async (): Promise<void> => {
         // The log finds room for what is left to it, the table does not.
-        let log = 0
-        while ((log = newestLog(store)) < LOG_BYTES / 2) await load.more(10)
-        fill(disk, LOG_BYTES - log + MEGABYTE)
+        fill(disk, LOG_BYTES - (await logOf(load, LOG_BYTES / 2)) + MEGABYTE)
       }
       const end = async (): Promise<void> => {
         if (/Level-0 table #\d+: \d+ bytes .*No space left/.test(ownLog(store))) failed++
@@ -77,9 +72,4 @@ function empty(disk: string): void {
 function ownLog(store: string): string {
   const names = readdirSync(store).filter((name) => name.startsWith('LOG.') || name === 'LOG')
   return names.map((name) => readFileSync(join(store, name), 'latin1')).join('')
-}
-
-function newestLog(store: string): number {
-  const log = readdirSync(store).filter((name) => name.endsWith('.log')).sort().at(-1)
-  return log === undefined ? 0 : (statSync(join(store, log), { throwIfNoEntry: false })?.size ?? 0)
 }

@@ -5,6 +5,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { STATES } from '../../lib/commit-status.js'
 import { CommandPlace, type Outcome, type Served } from '../fixtures/command.js'
+import { git } from '../fixtures/git.js'
 import { makeRepositoryWithHistory } from '../fixtures/history.js'
 import { judge, type Verdict } from './checker.js'
 import type { Read, Write } from './history.js'
@@ -43,7 +44,10 @@ export class Load {
   /** Of each repository, its commits. */
   readonly #commits: readonly string[]
   readonly #agent = new Agent({ keepAlive: true })
+  /** A connection of its own: a service that can open nothing takes no new ones. */
+  readonly #asking = new Agent({ keepAlive: true, maxSockets: 1 })
   readonly #events = new EventEmitter()
+  readonly #descriptions = new Map<string, string>()
   readonly #writes: (Omit<Write, 'to'> & { readonly answered: number | undefined })[] = []
   readonly #reads: Read[] = []
   /** When services ended: what one of them has not done by then it never does. */
@@ -77,6 +81,8 @@ export class Load {
     const commits: string[] = []
     for (let number = 1; number <= all.repositories; number++) {
       const made = await makeRepositoryWithHistory(place.repositories, `alice/repo-${number}`, { commits: all.commits })
+      // As a pack, in which a commit is found without another file being opened.
+      await git('-C', made.directory, 'repack', '-adq')
       commits.push(...made.commits.map((sha) => `alice/repo-${number} ${sha}`))
     }
     const served = await place.serve(t)
@@ -85,6 +91,7 @@ export class Load {
     t.teardown(() => {
       load.#end()
     })
+    await load.health()
     load.begin()
     return load
   }
@@ -131,9 +138,9 @@ export class Load {
     await once(this.#events, 'unavailable', { signal: AbortSignal.timeout(60_000) })
   }
 
-  /** Asks for something else of the service. */
-  async get(path: string): Promise<Answer> {
-    return await this.#ask('GET', path)
+  /** What the service says of itself. */
+  async health(): Promise<Answer> {
+    return await this.#ask('GET', '/healthz', undefined, this.#asking)
   }
 
   /** Ends the service by a signal, and starts it again on its store. */
@@ -173,6 +180,7 @@ export class Load {
     const [repository = '', sha = ''] = commit.split(' ')
     const context = `check ${Math.floor(Math.random() * this.#options.contexts)}`
     const report = { context, state: this.#any(STATES), description: `${number} ${this.#options.padding()}`.trim(), target_url: `https://ci.example.com/${number}` }
+    this.#descriptions.set(report.description, report.description)
     const from = performance.now()
     const answer = await this.#ask('POST', `/api/v1/repos/${repository}/statuses/${sha}`, report).catch((error: unknown) => error)
     const now = performance.now()
@@ -204,12 +212,17 @@ export class Load {
     await setTimeout(PAUSE_MILLISECONDS)
   }
 
-  async #ask(method: string, path: string, body?: object): Promise<Answer> {
-    const outgoing = request(`${this.#served.url}${path}`, { agent: this.#agent, method, headers: { Authorization: `Bearer ${this.#token}` }, signal: AbortSignal.timeout(PATIENCE_MILLISECONDS) })
+  async #ask(method: string, path: string, body?: object, agent = this.#agent): Promise<Answer> {
+    const outgoing = request(`${this.#served.url}${path}`, { agent, method, headers: { Authorization: `Bearer ${this.#token}` }, signal: AbortSignal.timeout(PATIENCE_MILLISECONDS) })
     outgoing.end(body && JSON.stringify(body))
     const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage]
     const answer = await text(incoming)
-    return { status: incoming.statusCode ?? 0, headers: incoming.headers, body: JSON.parse(answer) as unknown }
+    return { status: incoming.statusCode ?? 0, headers: incoming.headers, body: JSON.parse(answer, (name, value: unknown) => (name === 'description' ? this.#known(value) : value)) as unknown }
+  }
+
+  /** The same text again, so that it is kept once. */
+  #known(description: unknown): unknown {
+    return typeof description === 'string' ? (this.#descriptions.get(description) ?? description) : description
   }
 
   #any<T>(list: readonly T[]): T {
@@ -221,5 +234,6 @@ export class Load {
   #end(): void {
     this.#stopping.abort()
     this.#agent.destroy()
+    this.#asking.destroy()
   }
 }
