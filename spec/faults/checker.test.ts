@@ -141,7 +141,7 @@ const step = fc.record({
 function run(steps: readonly (typeof step extends fc.Arbitrary<infer S> ? S : never)[]): (Write | Read)[] {
   let current: number | undefined
   return steps.map(({ isWrite, outcome, before, after }, index) => {
-    const [from, to] = [index * 10 - before + 0.5, index * 10 + after]
+    const [from, to] = [index * 10 - before - 0.5, index * 10 + after]
     if (!isWrite) return read(current, from, to)
     if (outcome === 'acknowledged' || outcome === 'applied') current = index
     if (outcome === 'acknowledged' || outcome === 'refused') return wrote(index, from, to, outcome)
@@ -179,7 +179,7 @@ function hasOrder(events: readonly (Write | Read)[], current?: string): boolean 
 }
 
 t.test('Of any events with a register, those are right that have an order', async (t) => {
-  const time = fc.tuple(fc.integer({ min: 0, max: 12 }), fc.integer({ min: 0, max: 12 })).map(([one, other]) => (one < other ? [one, other + 0.5] : [other, one + 0.5]) as [number, number])
+  const time = fc.tuple(fc.integer({ min: 0, max: 12 }), fc.integer({ min: 0, max: 12 })).map(([one, other]): [number, number] => (one < other ? [one, other + 0.5] : [other, one + 0.5]))
   const write = fc.tuple(time, fc.constantFrom('acknowledged' as const, 'acknowledged' as const, 'unknown' as const))
   const reading = fc.tuple(time, fc.integer({ min: -1, max: 3 }))
   const seen = { right: 0, wrong: 0 }

@@ -50,6 +50,8 @@ export class Load {
   readonly #descriptions = new Map<string, string>()
   readonly #writes: (Omit<Write, 'to'> & { readonly answered: number | undefined })[] = []
   readonly #reads: Read[] = []
+  /** The latest list of each commit, to ask whether it still holds. */
+  readonly #lists = new Map<string, { readonly tag: string; readonly answer: unknown }>()
   /** When services ended: what one of them has not done by then it never does. */
   readonly #ends: number[] = []
   readonly #stopping = new AbortController()
@@ -60,7 +62,7 @@ export class Load {
   /** When reports were acknowledged last. */
   #acknowledgedAt = performance.now()
   #longestGap = 0
-  /** Reports and lists that were answered with something else than 200, 201 and 503, in words. */
+  /** Reports and lists that were answered with something else than 201, 200, 304 and 503 with the time to come again, in words. */
   readonly unexpected: string[] = []
   #unavailable = 0
 
@@ -140,7 +142,7 @@ export class Load {
 
   /** What the service says of itself. */
   async health(): Promise<Answer> {
-    return await this.#ask('GET', '/healthz', undefined, this.#asking)
+    return await this.#ask('GET', '/healthz', { agent: this.#asking })
   }
 
   /** Ends the service by a signal, and starts it again on its store. */
@@ -167,11 +169,19 @@ export class Load {
   async list(commit: string): Promise<boolean> {
     const [repository = '', sha = ''] = commit.split(' ')
     const from = performance.now()
-    const answer = await this.#ask('GET', `/api/v1/repos/${repository}/commits/${sha}/statuses`).catch(() => undefined)
+    const known = Math.random() < 0.5 ? this.#lists.get(commit) : undefined
+    const answer = await this.#ask('GET', `/api/v1/repos/${repository}/commits/${sha}/statuses`, known && { headers: { 'If-None-Match': known.tag } }).catch(() => undefined)
+    const to = performance.now()
     if (!answer) await setTimeout(PAUSE_MILLISECONDS)
-    else if (answer.status === 200) this.#reads.push({ commit, from, to: performance.now(), answer: answer.body })
-    else await this.#notDone('list', answer)
-    return answer?.status === 200
+    else if (answer.status === 200) {
+      this.#reads.push({ commit, from, to, answer: answer.body })
+      this.#lists.set(commit, { tag: answer.headers.etag ?? '', answer: answer.body })
+      return true
+    } else if (answer.status === 304 && known) {
+      this.#reads.push({ commit, from, to, answer: known.answer })
+      return true
+    } else await this.#notDone('list', answer)
+    return false
   }
 
   async #report(): Promise<void> {
@@ -182,7 +192,7 @@ export class Load {
     const report = { context, state: this.#any(STATES), description: `${number} ${this.#options.padding()}`.trim(), target_url: `https://ci.example.com/${number}` }
     this.#descriptions.set(report.description, report.description)
     const from = performance.now()
-    const answer = await this.#ask('POST', `/api/v1/repos/${repository}/statuses/${sha}`, report).catch((error: unknown) => error)
+    const answer = await this.#ask('POST', `/api/v1/repos/${repository}/statuses/${sha}`, { body: report }).catch((error: unknown) => error)
     const now = performance.now()
     if (answer instanceof Error) {
       // A connection that was refused has carried nothing.
@@ -212,12 +222,12 @@ export class Load {
     await setTimeout(PAUSE_MILLISECONDS)
   }
 
-  async #ask(method: string, path: string, body?: object, agent = this.#agent): Promise<Answer> {
-    const outgoing = request(`${this.#served.url}${path}`, { agent, method, headers: { Authorization: `Bearer ${this.#token}` }, signal: AbortSignal.timeout(PATIENCE_MILLISECONDS) })
+  async #ask(method: string, path: string, { body, headers = {}, agent = this.#agent }: { body?: object; headers?: Record<string, string>; agent?: Agent } = {}): Promise<Answer> {
+    const outgoing = request(`${this.#served.url}${path}`, { agent, method, headers: { Authorization: `Bearer ${this.#token}`, ...headers }, signal: AbortSignal.timeout(PATIENCE_MILLISECONDS) })
     outgoing.end(body && JSON.stringify(body))
     const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage]
     const answer = await text(incoming)
-    return { status: incoming.statusCode ?? 0, headers: incoming.headers, body: JSON.parse(answer, (name, value: unknown) => (name === 'description' ? this.#known(value) : value)) as unknown }
+    return { status: incoming.statusCode ?? 0, headers: incoming.headers, body: answer === '' ? undefined : JSON.parse(answer, (name, value: unknown) => (name === 'description' ? this.#known(value) : value)) }
   }
 
   /** The same text again, so that it is kept once. */
