@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import Table from 'cli-table3'
 import { run } from './set-up/child.js'
 import { root } from './set-up/checkout.js'
-import { secondsSince } from './set-up/progress.js'
+import { secondsSince, withProgress } from './set-up/progress.js'
 import { setUp } from './set-up.js'
 
 /**
@@ -27,16 +27,10 @@ const rows = join(folder, 'rows')
 writeFileSync(rows, '')
 const start = performance.now()
 const specs = process.argv.length > 2 ? process.argv.slice(2) : ['spec/faults']
-const tap = [process.execPath, join(root, 'node_modules/.bin/tap'), '--disable-coverage', '--timeout=3600', ...specs]
-const code = await run(tap, { env: { ...process.env, COMMIT_STATUS_FAULTS: 'long', COMMIT_STATUS_FAULT_ROWS: rows } })
-
-/** @type {Map<string, Line>} */
-const faults = new Map()
-for (const text of readFileSync(rows, 'utf8').split('\n').filter(Boolean)) {
-  /** @type {Line} */
-  const line = JSON.parse(text)
-  faults.set(line.fault, { ...faults.get(line.fault), ...line })
-}
+const tap = [process.execPath, join(root, 'node_modules/.bin/tap'), '--disable-coverage', '--reporter=terse', '--timeout=3600', ...specs]
+const env = { ...process.env, COMMIT_STATUS_FAULTS: 'long', COMMIT_STATUS_FAULT_ROWS: rows }
+const code = await withProgress(progress, async () => await run(tap, { env }))
+const faults = told()
 rmSync(folder, { recursive: true })
 
 const table = new Table({
@@ -52,3 +46,19 @@ console.log(table.toString())
 const isBad = [...faults.values()].some(({ skip, row }) => (row ? row.lost > 0 || row.wrong > 0 : skip === undefined))
 console.log(`${faults.size} faults in ${secondsSince(start)} s: ${isBad || code !== 0 ? 'NOT as it must be' : 'nothing lost, nothing wrong'}`)
 process.exitCode = isBad || code !== 0 ? 1 : 0
+
+/** @returns {Map<string, Line>} what has been told of each fault */
+function told() {
+  const faults = new Map()
+  for (const text of readFileSync(rows, 'utf8').split('\n').slice(0, -1)) {
+    /** @type {Line} */
+    const line = JSON.parse(text)
+    faults.set(line.fault, { ...faults.get(line.fault), ...line })
+  }
+  return faults
+}
+
+function progress() {
+  const done = [...told()].filter(([, { row }]) => row).map(([fault]) => fault)
+  return `faults: ${secondsSince(start)} s, done: ${done.join(', ') || 'nothing yet'}`
+}

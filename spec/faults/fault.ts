@@ -30,11 +30,16 @@ export function fault(name: string, times: { short: number; long: number }, inje
   tell({ fault: name, ...(skip !== false && { skip }) })
   void t.test(name, { skip, timeout: isLong ? 3_600_000 : 120_000 }, async (t) => {
     const row = await inject(t, isLong ? times.long : times.short)
-    tell({ fault: name, row })
+    record(name, row)
     t.match(row, { lost: 0, wrong: 0 })
     t.ok(row.injected > 0 && row.acknowledged > 0, JSON.stringify(row))
     t.comment(JSON.stringify(row))
   })
+}
+
+/** A row of a test that is not declared with `fault`. */
+export function record(name: string, row: Row): void {
+  tell({ fault: name, row })
 }
 
 function tell(line: object): void {
