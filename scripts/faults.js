@@ -16,7 +16,7 @@ import { setUp } from './set-up.js'
  * @property {number} acknowledged
  * @property {number} lost
  * @property {number} wrong
- * @property {number} longestUnavailabilityMs
+ * @property {number | null} longestUnavailabilityMs
  *
  * @typedef {{ fault: string, skip?: string, row?: Row }} Line
  */
@@ -39,7 +39,7 @@ const table = new Table({
   style: { head: [], border: [] }
 })
 for (const { fault, skip, row } of faults.values()) {
-  if (row) table.push([fault, row.injected, row.acknowledged, row.lost, row.wrong, `${row.longestUnavailabilityMs} ms`].map(String))
+  if (row) table.push([fault, row.injected, row.acknowledged, row.lost, row.wrong, row.longestUnavailabilityMs === null ? '' : `${row.longestUnavailabilityMs} ms`].map(String))
   else table.push([fault, { colSpan: 5, content: skip ?? 'NO RESULT' }])
 }
 console.log(table.toString())

@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { makeCommit } from '../fixtures/git.js'
 import { hostCommit } from '../fixtures/hosted-commit.js'
+import { record } from './fault.js'
 
 const START = Date.parse('2026-01-31T12:00:00.000Z')
 const HOUR = 3_600_000
@@ -68,6 +69,7 @@ t.test('A step under load: every report is answered, and the last time that was 
     t.strictSame(times, times.toSorted(), `${times.length} reports, none earlier than the one before`)
     t.equal(listed.find((status) => status.context === `context ${context}`)?.updated_at, times.at(-1))
   }
+  record(t, 'the clock is set under load', { injected: settings.length, acknowledged: told.flat().length })
 })
 
 t.test('A token expires by the wall clock', async (t) => {

@@ -10,6 +10,7 @@ import { makeRepositoryWithHistory } from '../fixtures/history.js'
 import { asNobody, isNotRoot } from '../fixtures/nobody.js'
 import { refused } from '../fixtures/refusal.js'
 import { startService, type Answer, type TestService } from '../fixtures/service.js'
+import { record } from './fault.js'
 
 const UNREADABLE = 'the repository cannot be read at the moment'
 
@@ -152,6 +153,7 @@ for (const format of formats) {
     const [median = NaN, slowest = Infinity] = [milliseconds[milliseconds.length >> 1], milliseconds.at(-1)]
     t.comment(`${milliseconds.length} requests for another repository: median ${median.toFixed(1)} ms, slowest ${slowest.toFixed(1)} ms`)
     t.ok(slowest < 5000, 'another repository is answered all the time')
+    record(t, `a damaged repository (${format})`, { injected: cases.length, acknowledged: milliseconds.length })
   })
 
   t.test(`A multi-pack-index that is cut or corrupt hides no commit, format ${format}`, async (t) => {

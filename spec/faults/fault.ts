@@ -11,8 +11,8 @@ export interface Row {
   readonly lost: number
   /** Answers that can be right in no case. */
   readonly wrong: number
-  /** From when the fault was over to when the service did its work again. */
-  readonly longestUnavailabilityMs: number
+  /** From when the fault was over to when the service did its work again; `null` where it goes on all the time. */
+  readonly longestUnavailabilityMs: number | null
 }
 
 /** `npm run faults`, not `npm test`. */
@@ -30,16 +30,16 @@ export function fault(name: string, times: { short: number; long: number }, inje
   tell({ fault: name, ...(skip !== false && { skip }) })
   void t.test(name, { skip, timeout: isLong ? 3_600_000 : 120_000 }, async (t) => {
     const row = await inject(t, isLong ? times.long : times.short)
-    record(name, row)
+    tell({ fault: name, row })
     t.match(row, { lost: 0, wrong: 0 })
     t.ok(row.injected > 0 && row.acknowledged > 0, JSON.stringify(row))
     t.comment(JSON.stringify(row))
   })
 }
 
-/** A row of a test that is not declared with `fault`. */
-export function record(name: string, row: Row): void {
-  tell({ fault: name, row })
+/** The row of a test that judges by itself: each of its assertions that failed is something wrong. */
+export function record(t: Test, name: string, row: Partial<Row> & Pick<Row, 'injected' | 'acknowledged'>): void {
+  tell({ fault: name, row: { lost: 0, wrong: t.counts.fail, longestUnavailabilityMs: null, ...row } })
 }
 
 function tell(line: object): void {

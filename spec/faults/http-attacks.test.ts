@@ -1,8 +1,6 @@
 import t from 'tap'
 import { besiege, honestly } from '../fixtures/siege.js'
-
-/** COMMIT_STATUS_FAULTS=long: each attack by itself, by more clients. */
-const isLong = process.env['COMMIT_STATUS_FAULTS'] === 'long'
+import { isLong, record } from './fault.js'
 
 const environment = {
   COMMIT_STATUS_LIMIT_HEADERS_SECONDS: '4',
@@ -36,6 +34,7 @@ const groups: Record<string, Record<string, number>> = {
   },
 }
 
+/** In the long form each attack by itself, by more clients. */
 const attacks = isLong ? Object.fromEntries(Object.values(groups).flatMap((group) => Object.entries(group).map(([name, clients]) => [name, { [name]: Math.min(clients * 3, 9000) }]))) : groups
 
 const MEBIBYTE = 1024 * 1024
@@ -58,6 +57,7 @@ t.test('While clients attack, others are answered, memory stays flat, and the so
     t.ok(seen.p99 < 2_000, `${name}: in time, even on a machine that is busy`)
     t.ok(memory < 400 * MEBIBYTE, `${name}: memory`)
     t.equal(left, 0, `${name}: sockets`)
+    record(t, name, { injected: sockets, acknowledged: seen.requests })
   }
   t.match(await siege.service.end('SIGTERM'), { status: 0 })
 })

@@ -4,9 +4,9 @@ import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { RawSocket, requestHead } from '../fixtures/raw-socket.js'
 import { besiege, type Siege } from '../fixtures/siege.js'
+import { isLong, record } from './fault.js'
 
-/** COMMIT_STATUS_FAULTS=long: more often. */
-const cycles = process.env['COMMIT_STATUS_FAULTS'] === 'long' ? 30 : 2
+const cycles = isLong ? 30 : 2
 
 /** What a client with a connection of its own has seen until it was closed. */
 interface Told {
@@ -20,6 +20,7 @@ interface Told {
 }
 
 t.test('SIGTERM under load: whole answers or none, no 5xx, no reset; the store is closed; exit 0 in time', { timeout: 600_000 }, async (t) => {
+  let acknowledged = 0
   for (let cycle = 1; cycle <= cycles; cycle++) {
     await t.test(`cycle ${cycle}`, async (t) => {
       const siege = await besiege(t, { COMMIT_STATUS_LIMIT_CLOSE_SECONDS: '1' })
@@ -42,8 +43,10 @@ t.test('SIGTERM under load: whole answers or none, no 5xx, no reset; the store i
       const contexts = new Set(listed.stdout.trimEnd().split('\n').map((line) => (JSON.parse(line) as { context: string }).context))
       t.strictSame(told.flatMap(({ acknowledged }) => acknowledged).filter((context) => !contexts.has(context)), [], 'whatever was acknowledged is there')
       for (const socket of held) socket.reset()
+      for (const client of told) acknowledged += client.acknowledged.length
     })
   }
+  record(t, 'SIGTERM under load', { injected: cycles, acknowledged })
 })
 
 for (const [second, status] of [['SIGTERM', 143], ['SIGINT', 130]] as const) {
@@ -61,6 +64,7 @@ for (const [second, status] of [['SIGTERM', 143], ['SIGINT', 130]] as const) {
     const acknowledged = told.flatMap((client) => client.acknowledged)
     t.ok(acknowledged.length > 0)
     t.strictSame(acknowledged.filter((context) => !listed.stdout.includes(`"${context}"`)), [])
+    record(t, `SIGTERM and then ${second} under load`, { injected: 1, acknowledged: acknowledged.length })
   })
 }
 

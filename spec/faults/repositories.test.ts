@@ -12,14 +12,13 @@ import { makeHistory } from '../fixtures/history.js'
 import { Lister } from '../fixtures/lister.js'
 import { within } from '../fixtures/open-files.js'
 import { heldBy, type Held } from '../fixtures/process-files.js'
-
-const long = process.env['COMMIT_STATUS_FAULTS'] === 'long'
+import { isLong, record } from './fault.js'
 
 /** Pushes, each with a repack after it, in the repositories of both formats together. */
-const REPACKS = long ? 1000 : 24
+const REPACKS = isLong ? 1000 : 24
 /** How often each repository is deleted, made anew and renamed. */
-const LIVES = long ? 50 : 2
-const REPOSITORIES = long ? 5000 : 200
+const LIVES = isLong ? 50 : 2
+const REPOSITORIES = isLong ? 5000 : 200
 const CALLERS = 4
 
 const FOUND = '200'
@@ -137,7 +136,8 @@ t.test('Pushes and maintenance under steady load: no commit is missing, no answe
   t.ok(await within(5000, () => held().deleted === 0), 'the packs that git has deleted are let go of')
   const [, first, middle] = samples
   t.ok(held().open <= (first?.open ?? 0) + 20, 'open files stay as many')
-  if (long) t.ok(held().megabytes < (middle?.megabytes ?? 0) + 30, 'memory stays the same')
+  if (isLong) t.ok(held().megabytes < (middle?.megabytes ?? 0) + 30, 'memory stays the same')
+  record(t, 'a push with a repack under load', { injected: pushes, acknowledged: lister.asked })
 })
 
 interface Template {
@@ -208,6 +208,7 @@ for (const format of formats) {
     await load
     t.comment(`${LIVES} lives, ${lister.asked} requests; held: ${JSON.stringify(held())}`)
     t.strictSame(odd, [])
+    record(t, `a repository comes, goes and moves (${format})`, { injected: 7 * LIVES, acknowledged: lister.asked })
   })
 }
 
@@ -233,9 +234,10 @@ t.test(`Of ${REPOSITORIES} repositories a bounded number is held open, and what 
   t.strictSame(wrong, [])
   t.ok(held().open < (samples[0]?.open ?? 0) + 150, 'open files are bounded')
   const [, , half, , last] = samples
-  if (long) t.ok((last?.megabytes ?? 0) < (half?.megabytes ?? 0) + 30, 'memory stays the same')
+  if (isLong) t.ok((last?.megabytes ?? 0) < (half?.megabytes ?? 0) + 30, 'memory stays the same')
   for (const entry of readdirSync(join(repositories, 'alice'))) rmSync(join(repositories, 'alice', entry), { recursive: true })
-  if (long) await setTimeout(20_000)
+  if (isLong) await setTimeout(20_000)
   t.equal(await ask('alice/many-1', templates[1]?.sha ?? ''), NO_REPOSITORY)
-  if (long) t.equal(held().deleted, 0, 'what nobody has asked for in a while is let go of')
+  if (isLong) t.equal(held().deleted, 0, 'what nobody has asked for in a while is let go of')
+  record(t, 'one more repository', { injected: REPOSITORIES, acknowledged: lister.asked })
 })
