@@ -56,6 +56,7 @@ export class Load {
   readonly #ends: number[] = []
   readonly #stopping = new AbortController()
   #running: Promise<unknown> = Promise.resolve()
+  #starting: Promise<unknown> = Promise.resolve()
   #served: Served
   #reports = 0
   #acknowledged = 0
@@ -121,7 +122,10 @@ export class Load {
     const { reporters, listers } = this.#options
     this.#acknowledgedAt = performance.now()
     const forever = async (one: () => Promise<unknown>): Promise<void> => {
-      while (!this.#stopping.signal.aborted) await one()
+      while (!this.#stopping.signal.aborted) {
+        await this.#starting
+        await one()
+      }
     }
     const report = async () => await this.#report()
     const list = async () => await this.list(this.#any(this.#commits))
@@ -149,7 +153,10 @@ export class Load {
   async restart(signal: NodeJS.Signals): Promise<Outcome> {
     const outcome = await this.#served.end(signal)
     this.#ends.push(performance.now())
-    this.#served = await this.place.serve(this.#t)
+    const starting = this.place.serve(this.#t)
+    // Until then its port may be anybody's.
+    this.#starting = starting.catch(() => undefined)
+    this.#served = await starting
     return outcome
   }
 
