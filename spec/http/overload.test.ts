@@ -71,7 +71,8 @@ t.test('A request whose body has not arrived is none in progress; it may be one 
   gate.open()
   const { service, repositories } = await embed(t, { authenticator: gate, limits: { requests: 1 } })
   const sha = await makeCommit(await makeRepository(repositories, 'alice/hello', { public: true }))
-  const url = await listen(t, (request, response) => service.handler(request, response))
+  // Its 100 says that the body is waited for; that of node:http would only say that the headers have arrived.
+  const url = await listen(t, (request, response) => service.handler(request, response), { invites: true })
   const path = `/api/v1/repos/alice/hello/statuses/${sha}`
   const Authorization = 'Bearer any'
   const body = JSON.stringify({ ...success, context: 'slow' })
