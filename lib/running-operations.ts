@@ -50,6 +50,10 @@ export class RunningOperations {
    */
   async arrival<T>(arriving: Promise<T>): Promise<T> {
     let arrived: T
+    if (this.#closed) {
+      arriving.catch(() => undefined)
+      throw new ServiceError('shutting_down')
+    }
     this.#requests--
     try {
       arrived = await new Promise<T>((resolve, reject) => {

@@ -91,7 +91,7 @@ export class StatusService {
   async rename(from: RepositoryName, to: RepositoryName): Promise<void> {
     if (from.full === to.full) return
     this.#leases.revoke(from)
-    this.#parts.commits.forget()
+    this.#forgetCommits()
     await stored(this.#parts.store.renameRepository(from, to))
   }
 
@@ -102,7 +102,7 @@ export class StatusService {
    */
   async delete(name: RepositoryName): Promise<void> {
     this.#leases.revoke(name)
-    this.#parts.commits.forget()
+    this.#forgetCommits()
     await stored(this.#parts.store.deleteRepository(name))
   }
 
@@ -154,6 +154,11 @@ export class StatusService {
     const { status, previous } = await stored(store.statuses.save(name, commit, report, clock.now()))
     events.emit({ repository: name.full, status, previous })
     return status
+  }
+
+  #forgetCommits(): void {
+    this.#parts.commits.forget()
+    this.#confirmed.forget()
   }
 
   async #read(name: RepositoryName, commit: ObjectId): Promise<SerialisedList> {

@@ -32,6 +32,12 @@ export class ConfirmedCommits {
     return this.#confirmed.has(key) || this.#confirm(key, directory, id, identity)
   }
 
+  /** To be called when repositories were deleted or renamed. */
+  forget(): void {
+    this.#confirmed.clear()
+    this.#numbers.clear()
+  }
+
   async #confirm(key: string, directory: string, id: ObjectId, identity: string): Promise<boolean> {
     const found = await this.#commits.has(directory, id, identity)
     if (found) this.#confirmed.set(key, true)

@@ -56,11 +56,12 @@ export class RepositoryFolder implements Repositories {
 
   async #look(name: RepositoryName): Promise<Repository | undefined> {
     const directory = this.#directory(name)
-    // Both are always asked for: a private repository takes as long as a missing one.
-    const [identity, marked] = await Promise.allSettled([identityOf(directory), isThere(join(directory, EXPORT_MARK))])
-    if (identity.status === 'rejected') throw identity.reason
-    if (identity.value === undefined) return undefined
-    return { directory, identity: identity.value, public: marked.status === 'fulfilled' && marked.value }
+    // All are always asked for: a private repository takes as long as a missing one.
+    const [exists, marked, identity] = await Promise.allSettled([isDirectory(directory), isThere(join(directory, EXPORT_MARK)), identityOf(join(directory, 'objects'))])
+    if (exists.status === 'rejected') throw exists.reason
+    if (!exists.value) return undefined
+    const isPublic = marked.status === 'fulfilled' && marked.value
+    return { directory, public: isPublic, ...(identity.status === 'fulfilled' && identity.value !== undefined && { identity: identity.value }) }
   }
 
   #directory(name: RepositoryName): string {
@@ -68,10 +69,14 @@ export class RepositoryFolder implements Repositories {
   }
 }
 
-/** `undefined` for what is no directory. */
+async function isDirectory(path: string): Promise<boolean> {
+  return await stat(path).then((found) => found.isDirectory(), whenAbsent(false))
+}
+
+/** `undefined` where the file system does not tell when the folder was made: its number may be given again. */
 async function identityOf(path: string): Promise<string | undefined> {
-  const found = await stat(path).catch(whenAbsent(undefined))
-  return found?.isDirectory() ? `${found.dev} ${found.ino} ${found.birthtimeMs}` : undefined
+  const { dev, ino, birthtimeMs } = await stat(path)
+  return birthtimeMs > 0 ? `${dev} ${ino} ${birthtimeMs}` : undefined
 }
 
 async function isThere(path: string): Promise<boolean> {

@@ -68,7 +68,7 @@ export interface StoreFindings extends StoreCounts {
   readonly problems: readonly string[]
 }
 
-/** A folder cannot become a backup; the message says why. */
+/** There can be no backup, or not in this folder; the message says why. */
 export class BackupRefused extends Error {
   override readonly name = 'BackupRefused'
 }

@@ -26,8 +26,21 @@ export function serveCommand(program: Command): void {
           `next: create a token with ${relative('', script)} token create <user>`,
       )
       await stopped
+      endAfter(settings.limits.closeSeconds + STORE_SECONDS)
       await service.close()
     })
+}
+
+/** How long the store may take to close once the last request has ended. */
+const STORE_SECONDS = 10
+
+/** Ends the process although something hangs, a disk above all: what was acknowledged is on disk. */
+function endAfter(seconds: number): void {
+  setTimeout(() => {
+    /* c8 ignore next 2 -- it takes a disk that hangs */
+    console.error(`commit-status: the service did not come to its end within ${seconds} s`)
+    process.exit(1)
+  }, seconds * 1000).unref()
 }
 
 /**

@@ -23,7 +23,7 @@ export function storeCommand(program: Command): void {
       for (const key of findings.keys) console.log(`damaged: ${visible(key)}`)
       if (findings.damaged > findings.keys.length) console.log(`and ${findings.damaged - findings.keys.length} more`)
       console.log(`${inWords(findings)}, ${findings.damaged} damaged`)
-      if (!isSound) console.error('commit-status: the store is damaged; restore it from a backup, or report anew what is missing')
+      if (!isSound) console.error('commit-status: the store is damaged; restore it from a backup')
     })
 
   store

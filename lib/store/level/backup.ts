@@ -1,5 +1,5 @@
-import { mkdir, open, readdir, rename, rm, rmdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { chmod, mkdir, open, readdir, rename, rm, rmdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { BackupRefused } from '../store.js'
 import { Database, INCOMPLETE } from './database.js'
 
@@ -18,7 +18,8 @@ export class Backup {
   /** @throws BackupRefused when there is something in the folder */
   static async begin(folder: string): Promise<Backup> {
     await mkdir(folder, { recursive: true, mode: 0o700 })
-    const names = await readdir(folder)
+    // A file system that was just made has that folder.
+    const names = (await readdir(folder)).filter((name) => name !== 'lost+found')
     if (names.length > 0) throw new BackupRefused(`${folder} is not empty${names.includes(INCOMPLETE) ? ': it has a backup that was not finished' : ''}`)
     const incomplete = join(folder, INCOMPLETE)
     try {
@@ -36,13 +37,17 @@ export class Backup {
     // What makes it a store comes last.
     for (const name of (await readdir(incomplete)).sort((one, other) => Number(one === 'CURRENT') - Number(other === 'CURRENT'))) {
       this.#moved.push(name)
+      // The folder may be open to others.
+      await chmod(join(incomplete, name), 0o600)
       await rename(join(incomplete, name), join(this.#folder, name))
     }
     await rmdir(incomplete)
-    const directory = await open(this.#folder)
-    await directory.sync().finally(async () => {
-      await directory.close()
-    })
+    for (const path of [this.#folder, dirname(this.#folder)]) {
+      const directory = await open(path)
+      await directory.sync().finally(async () => {
+        await directory.close()
+      })
+    }
   }
 
   /** Leaves nothing behind but the folder. */

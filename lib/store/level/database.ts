@@ -1,8 +1,11 @@
-import { mkdir, readdir } from 'node:fs/promises'
+import { mkdir, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { Level } from 'level'
 import { reasonOf } from '../../reason.js'
 import { StoreCorrupt, StoreLocked, StoreUnavailable } from '../store.js'
 import { Inspection } from './inspection.js'
+import { noteLost } from './lost.js'
+import { ROOM } from './room.js'
 
 /** One change of the database. */
 export type Operation =
@@ -16,13 +19,16 @@ export type Operation =
 export class Database {
   readonly folder: string
   readonly #level: Level
-  readonly #inspections: Inspection[]
+  #inspections: Inspection[]
+  /** What was lost at earlier openings. */
+  readonly #lost: readonly string[]
   readonly #reopened: (() => void)[] = []
 
-  private constructor(folder: string, level: Level, inspection: Inspection | undefined) {
+  private constructor(folder: string, level: Level, inspection: Inspection | undefined, lost: readonly string[]) {
     this.folder = folder
     this.#level = level
     this.#inspections = inspection ? [inspection] : []
+    this.#lost = lost
   }
 
   /**
@@ -38,8 +44,10 @@ export class Database {
       const inspection = createIfMissing ? undefined : await inspected(folder)
       if (inspection?.missingLog !== undefined) throw new Error(withoutLog(inspection.missingLog))
       const level = new Level(folder, { createIfMissing })
+      const lost = await noteLost(folder, inspection?.lostInLogs ?? [])
       await level.open()
-      return new Database(folder, level, inspection)
+      await rm(join(folder, ROOM), { force: true })
+      return new Database(folder, level, inspection, lost)
     } catch (error) {
       const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
       if (cause instanceof Error && 'code' in cause && cause.code === 'LEVEL_LOCKED') throw new StoreLocked(folder, cause)
@@ -61,7 +69,12 @@ export class Database {
 
   /** What is wrong with its files, as far as they have been looked at, in words. */
   get damage(): readonly string[] {
-    return this.#inspections.flatMap(({ damage }) => damage)
+    return [...new Set([...this.#lost, ...this.#inspections.flatMap(({ damage }) => damage)])]
+  }
+
+  /** Whether a table is known to be damaged. To write would make LevelDB merge it, and end the process over keys out of order. */
+  get hasDamagedTables(): boolean {
+    return this.#inspections.some((inspection) => inspection.hasDamagedTables)
   }
 
   /**
@@ -77,7 +90,7 @@ export class Database {
     const inspection = await Inspection.of(this.folder)
     await inspection.checkTables(() => true)
     // What an earlier one found may have been copied to another table, with a checksum that is right.
-    this.#inspections.push(inspection)
+    this.#inspections = [...this.#inspections.filter(({ damage }) => damage.length > 0), inspection]
   }
 
   /**

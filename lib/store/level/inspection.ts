@@ -15,6 +15,8 @@ const MOST_ATTEMPTS = 3
 export class Inspection {
   /** What is wrong, in words. */
   readonly damage: string[] = []
+  /** Those of it of which LevelDB leaves no trace when it opens the database. */
+  readonly lostInLogs: string[] = []
   readonly #folder: string
   readonly #unchecked: TableFile[] = []
   readonly #ranges: KeyRange[] = []
@@ -29,8 +31,10 @@ export class Inspection {
     for (let attempt = 1; ; attempt++) {
       const before = await stampOf(folder)
       const inspection = new Inspection(folder)
-      await inspection.#inspectLogs()
-      if (attempt === MOST_ATTEMPTS || (await stampOf(folder)) === before) return inspection
+      const missingLog = await inspection.#inspectLogs()
+      const isSteady = (await stampOf(folder)) === before
+      if (isSteady && missingLog !== undefined) inspection.#miss(missingLog)
+      if (isSteady || attempt === MOST_ATTEMPTS) return inspection
     }
   }
 
@@ -47,12 +51,17 @@ export class Inspection {
     while (goOn()) {
       const table = this.#unchecked.pop()
       if (!table) return true
-      const bytes = await this.#bytes(nameOf(table.number, 'ldb'))
+      const bytes = (await this.#bytes(nameOf(table.number, 'ldb'))) ?? (await this.#bytes(nameOf(table.number, 'sst')))
       const ranges = bytes ? damagedRanges(bytes, table) : []
       this.#ranges.push(...ranges)
       if (ranges.length > 0) this.damage.push(`${nameOf(table.number, 'ldb')} is damaged: ${ranges.map(inWords).join(', ')}`)
     }
     return this.#unchecked.length === 0
+  }
+
+  /** Whether anything in a table cannot be trusted. */
+  get hasDamagedTables(): boolean {
+    return this.#ranges.length > 0
   }
 
   /** Whether what lies between two keys, both included, cannot be trusted. */
@@ -62,26 +71,31 @@ export class Inspection {
     return this.#ranges.some((range) => Buffer.compare(range.first, last) <= 0 && Buffer.compare(first, range.last) <= 0)
   }
 
-  async #inspectLogs(): Promise<void> {
+  #miss(log: string): void {
+    this.#missingLog = log
+    this.damage.push(`${log} is gone`)
+  }
+
+  /** @returns the log that the list of tables names, where it is not there */
+  async #inspectLogs(): Promise<string | undefined> {
     const manifest = await readManifest(this.#folder).catch((error: unknown) => reasonOf(error))
     if (typeof manifest === 'string') {
       this.damage.push(`its list of tables cannot be read: ${manifest}`)
-      return
+      return undefined
     }
     const { damage, log, name, tables } = manifest
     this.damage.push(...damage.map((words) => `${name}: ${words}`))
     this.#unchecked.push(...tables)
     const names = (await readdir(this.#folder)).filter((file) => file.endsWith('.log'))
-    const used = nameOf(log, 'log')
-    if (!names.includes(used)) {
-      this.damage.push(`${used} is gone`)
-      this.#missingLog = used
-    }
-    for (const file of names.filter((candidate) => candidate >= used)) {
+    for (const file of names.filter((candidate) => parseInt(candidate) >= log)) {
       const bytes = await this.#bytes(file)
       const found = bytes ? readLog(bytes).damage : []
-      this.damage.push(...found.map((words) => `${file}: ${words}`))
+      this.lostInLogs.push(...found.map((words) => `${file}: ${words}`))
     }
+    this.damage.push(...this.lostInLogs)
+    const used = nameOf(log, 'log')
+    // A database that is being made has neither.
+    return names.includes(used) || (log === 0 && tables.length === 0) ? undefined : used
   }
 
   /** `undefined` for a file that LevelDB has removed meanwhile, or that cannot be read, as LevelDB will say too. */

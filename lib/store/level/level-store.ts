@@ -9,8 +9,9 @@ import { LevelTokens } from './tokens.js'
 import { Writer } from './writer.js'
 
 const DAMAGED =
-  'the store is damaged: acknowledged statuses, tokens or grants may be missing from it; what lies in a damaged table is answered with 500. ' +
-  'See what it is with commit-status store verify, and restore the store from a backup'
+  'the store is damaged: acknowledged statuses, tokens or grants may be missing from it. While a table is damaged, what lies in it is answered with 500, ' +
+  'and nothing is accepted. See what it is with commit-status store verify, and restore the store from a backup; ' +
+  'to go on without what a log has lost, remove lost.txt from its folder'
 
 /** A store in one LevelDB folder. */
 export class LevelStore implements Store {
@@ -87,6 +88,6 @@ export class LevelStore implements Store {
     const { damage } = this.#database
     tell(damage)
     await this.#database.checkTables(() => !this.#closed)
-    tell(this.#database.damage.slice(damage.length))
+    tell(this.#database.damage.filter((words) => !damage.includes(words)))
   }
 }

@@ -1,4 +1,4 @@
-import type { StoreCounts, StoreFindings, StoreMaintenance } from '../store.js'
+import { BackupRefused, type StoreCounts, type StoreFindings, type StoreMaintenance } from '../store.js'
 import { Backup } from './backup.js'
 import type { Database } from './database.js'
 import { isGrant } from './grants.js'
@@ -10,6 +10,8 @@ const MOST_KEYS = 1000
 
 /** How many entries are written at once. */
 const MOST_IN_BATCH = 5000
+
+const REFUSED = 'the store is damaged, and a copy of it must not take the place of a sound one; to keep what is there, stop the service and copy its folder. See store verify:'
 
 /** What an admin does with a whole LevelDB store. */
 export class LevelMaintenance implements StoreMaintenance {
@@ -23,13 +25,16 @@ export class LevelMaintenance implements StoreMaintenance {
     await this.#database.inspect()
     const tally = new Tally()
     for await (const [key, value] of this.#database.everything()) tally.add(key, value)
-    return { ...tally.counts, damaged: tally.damaged, keys: tally.keys, problems: [...new Set(this.#database.damage)] }
+    return { ...tally.counts, damaged: tally.damaged, keys: tally.keys, problems: this.#database.damage }
   }
 
   async backUp(folder: string): Promise<StoreCounts> {
     const tally = new Tally()
     const backup = await Backup.begin(folder)
     try {
+      // A copy of what is left would look sound.
+      await this.#database.inspect()
+      if (this.#database.damage.length > 0) throw new BackupRefused(`${REFUSED} ${this.#database.damage.join('; ')}`)
       // Through the open database: to open and close one of its files would give up its lock.
       let batch: { type: 'put'; key: string; value: string }[] = []
       for await (const [key, value] of this.#database.everything()) {
@@ -40,6 +45,7 @@ export class LevelMaintenance implements StoreMaintenance {
         batch = []
       }
       await backup.database.write(batch)
+      if (tally.damaged > 0) throw new BackupRefused(`${REFUSED} ${tally.damaged} values are not what was written`)
       await backup.finish()
     } catch (error) {
       await backup.discard()

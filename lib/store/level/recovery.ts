@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { open, readdir, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { Logger } from '../../logger.js'
 import type { Database } from './database.js'
+import { proveRoom } from './room.js'
 
 /** Pauses between attempts: the first, doubled each time up to the longest. */
 const FIRST_PAUSE_MILLISECONDS = 50
@@ -11,9 +10,6 @@ const LONGEST_PAUSE_MILLISECONDS = 5_000
 
 /** After a recovery that held for less than this, the next one goes on with the pauses where that one ended. */
 const HELD_MILLISECONDS = 30_000
-
-/** What must fit onto the disk besides what LevelDB writes when it opens: all that its logs hold, as a table. */
-const ROOM_BYTES = 1024 * 1024
 
 /** How much a fresh log must take before it is believed. */
 const PROOF_BYTES = 64 * 1024
@@ -65,24 +61,4 @@ export class Recovery {
 
 async function paused(milliseconds: number, signal: AbortSignal): Promise<boolean> {
   return await setTimeout(milliseconds, true, { signal }).catch(() => false)
-}
-
-/** Writes to a file of its own, which LevelDB passes over, as much as the next opening may need. */
-async function proveRoom(folder: string): Promise<void> {
-  const logs = (await readdir(folder)).filter((name) => name.endsWith('.log'))
-  const sizes = await Promise.all(logs.map(async (name) => (await stat(join(folder, name))).size))
-  const path = join(folder, 'room')
-  try {
-    const file = await open(path, 'w', 0o600)
-    try {
-      // Random, since a file system may compress.
-      const piece = randomBytes(ROOM_BYTES)
-      for (let left = sizes.reduce((sum, size) => sum + size, ROOM_BYTES); left > 0; left -= piece.length) await file.writeFile(piece.subarray(0, left))
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-  } finally {
-    await rm(path, { force: true })
-  }
 }

@@ -71,7 +71,7 @@ export class Writer {
 
   /** Why no change is accepted at the moment. */
   get trouble(): string | undefined {
-    return this.#refusal?.message
+    return (this.#refusal ?? this.#damaged())?.message
   }
 
   /**
@@ -112,7 +112,8 @@ export class Writer {
   }
 
   #enqueue(waiting: Waiting | WaitingAlone): void {
-    if (this.#refusal) throw this.#refusal
+    const refusal = this.#refusal ?? this.#damaged()
+    if (refusal) throw refusal
     const { changes, size } = this.#bounds
     if (this.#queue.length >= changes || this.#waitingSize + waiting.size > size) {
       if (!this.#overloaded) this.#logger.warn({ store: this.#database.folder, waiting: this.#queue.length }, 'too many changes wait for the disk: more are refused')
@@ -122,6 +123,10 @@ export class Writer {
     this.#queue.push(waiting)
     this.#waitingSize += waiting.size
     this.#running ??= this.#run()
+  }
+
+  #damaged(): StoreFenced | undefined {
+    return this.#database.hasDamagedTables ? new StoreFenced('a table of the store is damaged: it must be restored from a backup') : undefined
   }
 
   async #run(): Promise<void> {
