@@ -27,7 +27,7 @@ const rows = join(folder, 'rows')
 writeFileSync(rows, '')
 const start = performance.now()
 const specs = process.argv.length > 2 ? process.argv.slice(2) : ['spec/faults']
-const tap = [process.execPath, join(root, 'node_modules/.bin/tap'), '--disable-coverage', '--reporter=terse', '--timeout=3600', ...specs]
+const tap = [process.execPath, join(root, 'node_modules/.bin/tap'), '--disable-coverage', '--reporter=min', '--timeout=3600', ...specs]
 const env = { ...process.env, COMMIT_STATUS_FAULTS: 'long', COMMIT_STATUS_FAULT_ROWS: rows }
 const code = await withProgress(progress, async () => await run(tap, { env }))
 const faults = told()
