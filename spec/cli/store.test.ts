@@ -81,7 +81,8 @@ t.test('Damaged files are said by every command that opens the store, and by the
   const next = damageLog(place.store)
   const { status, stderr } = await place.run(['token', 'list'])
   t.equal(status, 0)
-  t.match(stderr, new RegExp(`^commit-status: the store is damaged: .*\\n  ${next}: what is there at byte 0 is not what was written\\n$`))
+  const lines = [log, next].map((name) => `  ${name}: what is there at byte 0 is not what was written\\n`)
+  t.match(stderr, new RegExp(`^commit-status: the store is damaged: .*\\n${lines.join('')}$`), 'what was lost before is not forgotten')
 })
 
 /** Changes a byte of what was written last; gives the name of the file. */

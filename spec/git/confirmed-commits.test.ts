@@ -1,4 +1,4 @@
-import { cpSync, renameSync, rmSync } from 'node:fs'
+import { cpSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { CommitFinder } from '../../lib/git/commit-finder.js'
@@ -82,6 +82,23 @@ t.test('So it is in one that was put in the place of another', async (t) => {
   t.equal(await place.confirmed.has(await found(place), place.commit), true)
   renameSync(place.directory, `${place.directory}.old`)
   renameSync(other, place.directory)
+  t.equal(await place.confirmed.has(await found(place), place.commit), true)
+  t.equal(place.lookUps, 2)
+})
+
+t.test('So it is in one that was emptied and made again in its place', async (t) => {
+  const place = await counted(t)
+  t.equal(await place.confirmed.has(await found(place), place.commit), true)
+  for (const name of readdirSync(place.directory)) rmSync(join(place.directory, name), { recursive: true })
+  await makeRepository(join(place.directory, '../..'), 'alice/hello')
+  t.equal(await place.confirmed.has(await found(place), place.commit), false)
+  t.equal(place.lookUps, 2)
+})
+
+t.test('Nothing is remembered after it was to be forgotten', async (t) => {
+  const place = await counted(t)
+  t.equal(await place.confirmed.has(await found(place), place.commit), true)
+  place.confirmed.forget()
   t.equal(await place.confirmed.has(await found(place), place.commit), true)
   t.equal(place.lookUps, 2)
 })

@@ -99,3 +99,18 @@ t.test('A request whose body has not arrived is none in progress; it may be one 
   slow[0]?.reset()
   t.match(await list(), { status: 200 }, 'and one that went away has left its place')
 })
+
+t.test('Closing does not wait for a body that is to be read only after it began', async (t) => {
+  const gate = new Gate()
+  const { service, repositories } = await embed(t, { authenticator: gate })
+  const sha = await makeCommit(await makeRepository(repositories, 'alice/hello'))
+  const url = await listen(t, (request, response) => service.handler(request, response))
+  const socket = await RawSocket.open(t, url)
+  await socket.send(requestHead('POST', `/api/v1/repos/alice/hello/statuses/${sha}`, { Authorization: 'Bearer any', 'Content-Length': '100' }))
+  await socket.send('{')
+  await gate.reached(1)
+  const closed = service.close()
+  gate.open()
+  t.match(await socket.answer(), { status: 503 })
+  await closed
+})

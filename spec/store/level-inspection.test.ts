@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { crc32c } from '@node-rs/crc32'
 import t, { type Test } from 'tap'
 import { silentLogger } from '../../lib/logger.js'
 import { Inspection } from '../../lib/store/level/inspection.js'
@@ -52,6 +53,18 @@ function fileOf(folder: string, ending: RegExp): string {
   const name = readdirSync(folder).filter((name) => ending.test(name)).at(-1)
   if (name === undefined) throw new Error(`no such file: ${ending.source}`)
   return name
+}
+
+/** A version edit with the name of the order of keys, log 0, next file 2 and last sequence 0, as a record (db_impl.cc, NewDB). */
+function firstManifest(): Buffer {
+  const order = Buffer.from('leveldb.BytewiseComparator')
+  const type = 1
+  const edit = Buffer.from([type, 1, order.length, ...order, 2, 0, 3, 2, 4, 0])
+  const crc = crc32c(edit)
+  const header = Buffer.alloc(6)
+  header.writeUInt32LE((((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0)
+  header.writeUInt16LE(edit.length - 1, 4)
+  return Buffer.concat([header, edit])
 }
 
 function tablesOf(folder: string): string[] {
@@ -118,15 +131,20 @@ t.test('A damaged table gives no wrong answer and leaves no gap; what does not l
   }
 })
 
-t.test('What lies in a damaged table is not changed either, unless it need not be read', async (t) => {
-  const folder = await filledStore(t, 20, 0)
+t.test('While a table is damaged nothing is written: LevelDB would merge it, and end the process over keys out of order', async (t) => {
+  const folder = await filledStore(t, 400, 0)
   flip(join(folder, fileOf(folder, /\.ldb$/)), 50)
   const store = await LevelStore.open(folder)
   t.teardown(async () => await store.close())
-  await t.rejects(store.statuses.save(repository, commitId('000001'), reportOf('ci'), 0), StoreCorrupt)
+  const reason = 'a table of the store is damaged: it must be restored from a backup'
+  t.equal(store.trouble(), reason)
+  await t.rejects(store.statuses.save(repositoryNamed('bob/other'), commitId('000001'), reportOf('ci'), 0), { name: 'StoreFenced', message: reason })
+  await t.rejects(store.deleteRepository(repository), { name: 'StoreFenced' })
   await t.rejects(collect(store.statuses.scan(repository)), StoreCorrupt)
-  await store.statuses.save(repositoryNamed('bob/other'), commitId('000001'), reportOf('ci'), 0)
-  t.equal((await store.statuses.list(repositoryNamed('bob/other'), commitId('000001'))).length, 1, 'others are untouched')
+  t.equal((await store.statuses.list(repository, commitId('000399'))).length, 1, 'what lies elsewhere can be read')
+  const copy = join(t.testdirName, 'copy')
+  await t.rejects(store.maintenance.backUp(copy), { name: 'BackupRefused', message: /^the store is damaged, and a copy .* See store verify: \d+\.ldb is damaged: / })
+  t.strictSame(readdirSync(copy), [])
 })
 
 t.test('Any byte of a log that has changed is said', async (t) => {
@@ -145,6 +163,44 @@ t.test('Any byte of a log that has changed is said', async (t) => {
   const { told, right, missing, refused } = await answers(folder, 8)
   t.strictSame([told, right + missing, refused], [1, 8, 0])
   t.ok(missing > 0, 'LevelDB passes over it, so it had to be said')
+})
+
+t.test('What a log has lost is said at every opening, and keeps backups from being made, until an admin removes the note', async (t) => {
+  const folder = await filledStore(t, 0, 8)
+  const log = fileOf(folder, /\.log$/)
+  flip(join(folder, log), 200)
+  const words = [`${log}: what is there at byte`]
+  for (let time = 0; time < 3; time++) {
+    const store = await LevelStore.open(folder)
+    const { problems } = await store.maintenance.verify()
+    t.equal(problems.length, 1)
+    t.match(problems[0], words[0])
+    await t.rejects(store.maintenance.backUp(join(t.testdirName, 'copy')), { name: 'BackupRefused' })
+    await store.statuses.save(repository, commitId(`b${time}`), reportOf('ci'), 0)
+    await store.close()
+    t.match(await answers(folder, 0), { told: 1 })
+  }
+  rmSync(join(folder, 'lost.txt'))
+  t.match(await answers(folder, 0), { told: 0 })
+})
+
+t.test('A note that cannot be read or written keeps the store closed: what LevelDB drops must not be forgotten', async (t) => {
+  const folder = await filledStore(t, 0, 8)
+  flip(join(folder, fileOf(folder, /\.log$/)), 200)
+  mkdirSync(join(folder, 'lost.txt'))
+  await t.rejects(LevelStore.open(folder), { name: 'StoreUnavailable', message: /EISDIR/ })
+})
+
+t.test('A store whose making was cut off is made', async (t) => {
+  const folder = join(t.testdir(), 'store')
+  await (await LevelStore.open(folder)).close()
+  // As LevelDB leaves it between the first list of tables and the first log.
+  const manifest = firstManifest()
+  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true })
+  writeFileSync(join(folder, 'MANIFEST-000001'), manifest)
+  writeFileSync(join(folder, 'CURRENT'), 'MANIFEST-000001\n')
+  t.strictSame(await damageOf(folder), [])
+  t.strictSame(await answers(folder, 1), { told: 0, right: 0, missing: 1, refused: 0 })
 })
 
 t.test('A record that a crash cut at the end of a log, or room that was never written, is no damage', async (t) => {

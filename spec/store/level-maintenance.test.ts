@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { LevelStore } from '../../lib/store/level/level-store.js'
@@ -124,6 +124,29 @@ t.test('A folder with anything in it is refused, and not touched', async (t) => 
   mkdirSync(empty)
   t.match(await store.maintenance.backUp(empty), { statuses: 10 }, 'an empty one is taken')
   await t.rejects(store.maintenance.backUp(join(full, 'file')), { code: 'EEXIST' })
+})
+
+t.test('A backup of damaged values is refused: it must not take the place of a sound one', async (t) => {
+  const folder = join(t.testdir(), 'store')
+  const store = await LevelStore.open(folder)
+  await fill(store, 3)
+  await store.close()
+  await withRawLevel(folder, async (level) => {
+    await level.put(`alice/hello/${commit.hex}/check 1`, '{}')
+  })
+  const copy = join(t.testdirName, 'copy')
+  await t.rejects((await openedStore(t, folder)).maintenance.backUp(copy), { constructor: BackupRefused, message: /1 values are not what was written$/ })
+  t.strictSame(readdirSync(copy), [])
+})
+
+t.test('A backup can be read by its owner only, whatever the folder; one on a new file system is taken', async (t) => {
+  const store = await openedStore(t, join(t.testdir({ copy: { 'lost+found': {} } }), 'store'))
+  await fill(store, 3)
+  const copy = join(t.testdirName, 'copy')
+  await store.maintenance.backUp(copy)
+  const files = readdirSync(copy).filter((name) => name !== 'lost+found')
+  t.ok(files.length > 3)
+  t.strictSame(files.filter((name) => (statSync(join(copy, name)).mode & 0o077) !== 0), [])
 })
 
 t.test('A backup that was ended half-way is no store, and no folder for another one', async (t) => {

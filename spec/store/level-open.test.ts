@@ -57,6 +57,14 @@ t.test('A store whose file CURRENT is gone is not taken for a new one', async (t
   t.strictSame(readdirSync(folder), before, 'and nothing in it was touched')
 })
 
+t.test('What a recovery left behind when it was killed goes at the next opening', async (t) => {
+  const folder = join(t.testdir(), 'store')
+  await (await LevelStore.open(folder)).close()
+  writeFileSync(join(folder, 'room'), 'x')
+  await (await LevelStore.open(folder)).close()
+  t.notOk(readdirSync(folder).includes('room'))
+})
+
 t.test('The address of a store is its kind and its folder', async (t) => {
   t.equal(levelFolder('level:/srv/a:b'), '/srv/a:b')
   await t.rejects(openStore('postgres://localhost'), { name: 'TypeError', message: 'no store of this kind: postgres://localhost' })
