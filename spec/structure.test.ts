@@ -18,7 +18,7 @@ const lib = sourcesIn('lib')
 
 /** Each package that reaches for the system, the network or a native library has one file that knows it; the others are named too. */
 const owners = {
-  '@node-rs/crc32': ['lib/store/level/checksum.ts'],
+  '@node-rs/crc32': ['lib/store/level/files/checksum.ts'],
   ajv: ['lib/options.ts', 'lib/report.ts', 'lib/settings.ts', 'lib/store/guarded-store.ts', 'lib/store/level/record.ts'],
   'ipaddr.js': ['lib/auth/client-key.ts'],
   level: ['lib/store/level/database.ts'],
@@ -29,7 +29,7 @@ const owners = {
   'proxy-addr': ['lib/http/client-address.ts'],
   // HTTP as well, but over the socket of the commands.
   'raw-body': ['lib/admin/remote.ts', 'lib/http/body.ts'],
-  snappy: ['lib/store/level/table.ts'],
+  snappy: ['lib/store/level/files/table.ts'],
 }
 
 t.test('Every package is imported by its owner and nobody else', async (t) => {

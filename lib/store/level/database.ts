@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { Level } from 'level'
 import { reasonOf } from '../../reason.js'
 import { StoreCorrupt, StoreLocked, StoreUnavailable } from '../store.js'
-import { Inspection } from './inspection.js'
-import { noteLost } from './lost.js'
+import { Inspection } from './files/inspection.js'
+import { noteLost } from './files/lost.js'
 import { ROOM } from './room.js'
 
 /** One change of the database. */

@@ -1,6 +1,6 @@
 import { readFile, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { reasonOf } from '../../reason.js'
+import { reasonOf } from '../../../reason.js'
 import { readLog } from './log-format.js'
 import { readManifest, type KeyRange, type TableFile } from './manifest.js'
 import { damagedRanges } from './table.js'
