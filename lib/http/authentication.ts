@@ -29,6 +29,7 @@ export class Authentication {
    */
   async caller(request: IncomingMessage): Promise<Caller> {
     if (request.headers.authorization === undefined) return {}
+    /* c8 ignore next -- the two of node:http tell the same */
     const sent = request.headersDistinct['authorization'] ?? []
     const address = this.#parts.clientAddress(request)
     this.#refuseAfter(await this.#parts.failures.retryAfter(address))

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { closeSync, cpSync, mkdirSync, openSync, readFileSync, readdirSync, rmSync, truncateSync, utimesSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { crc32c } from '@node-rs/crc32'
 import t, { type Test } from 'tap'
 import { silentLogger } from '../../lib/logger.js'
@@ -55,16 +56,21 @@ function fileOf(folder: string, ending: RegExp): string {
   return name
 }
 
-/** A version edit with the name of the order of keys, log 0, next file 2 and last sequence 0, as a record (db_impl.cc, NewDB). */
-function firstManifest(): Buffer {
-  const order = Buffer.from('leveldb.BytewiseComparator')
+/** A list of tables of one version edit, as a record. */
+function manifestOf(...edit: number[]): Buffer {
   const type = 1
-  const edit = Buffer.from([type, 1, order.length, ...order, 2, 0, 3, 2, 4, 0])
-  const crc = crc32c(edit)
+  const data = Buffer.from([type, ...edit])
+  const crc = crc32c(data)
   const header = Buffer.alloc(6)
   header.writeUInt32LE((((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0)
-  header.writeUInt16LE(edit.length - 1, 4)
-  return Buffer.concat([header, edit])
+  header.writeUInt16LE(edit.length, 4)
+  return Buffer.concat([header, data])
+}
+
+/** The name of the order of keys, log 0, next file 2 and last sequence 0 (db_impl.cc, NewDB). */
+function firstManifest(): Buffer {
+  const order = Buffer.from('leveldb.BytewiseComparator')
+  return manifestOf(1, order.length, ...order, 2, 0, 3, 2, 4, 0)
 }
 
 function tablesOf(folder: string): string[] {
@@ -292,4 +298,42 @@ t.test('Tables are looked at for as long as is wanted, and a table that LevelDB 
   rmSync(join(folder, fileOf(folder, /\.ldb$/)))
   t.equal(await inspection.checkTables(() => true), true)
   t.strictSame(inspection.damage, [])
+})
+
+t.test('A list of tables of another kind is said', async (t) => {
+  const folder = await filledStore(t, 2, 0)
+  const manifest = fileOf(folder, /^MANIFEST/)
+  writeFileSync(join(folder, manifest), manifestOf(99))
+  t.strictSame(await damageOf(folder), [`its list of tables cannot be read: ${manifest} has an entry of unknown kind 99`])
+  writeFileSync(join(folder, manifest), manifestOf(1, 100, 2))
+  t.strictSame(await damageOf(folder), ['its list of tables cannot be read: the bytes end early'])
+})
+
+t.test('Of files that another process keeps changing, nothing is said to be gone', async (t) => {
+  const folder = await filledStore(t, 2, 2)
+  rmSync(join(folder, fileOf(folder, /\.log$/)))
+  const manifest = join(folder, fileOf(folder, /^MANIFEST/))
+  let [time, ended] = [1, false]
+  const changes = (async () => {
+    while (!ended) {
+      utimesSync(manifest, time, time++)
+      await setImmediate()
+    }
+  })()
+  while ((await damageOf(folder)).length > 0);
+  ended = true
+  await changes
+  t.match(await damageOf(folder), [/\.log is gone$/], 'but afterwards it is')
+})
+
+t.test('What a table that is damaged while it is in use cannot give is StoreCorrupt', async (t) => {
+  const folder = await filledStore(t, 300, 0)
+  const store = await LevelStore.open(folder)
+  t.teardown(async () => await store.close())
+  const table = openSync(join(folder, fileOf(folder, /\.ldb$/)), 'r+')
+  writeSync(table, Buffer.alloc(2000, 0xff), 0, 2000, 0)
+  closeSync(table)
+  const error = { name: 'StoreCorrupt', message: /^what is stored at "alice\/hello\/.*" cannot be read$/ }
+  await t.rejects(store.statuses.list(repository, commitId('000001')), error)
+  await t.rejects(store.statuses.save(repository, commitId('000001'), reportOf('ci'), 0), error)
 })

@@ -4,8 +4,14 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { Logger } from '../../lib/logger.js'
 import { Database } from '../../lib/store/level/database.js'
+import { LevelGrants } from '../../lib/store/level/grants.js'
+import { encode } from '../../lib/store/level/record.js'
+import { LevelStatuses } from '../../lib/store/level/statuses.js'
+import { LevelTokens } from '../../lib/store/level/tokens.js'
 import { Writer } from '../../lib/store/level/writer.js'
 import { StoreFenced, StoreUnavailable } from '../../lib/store/store.js'
+import { commitId, repositoryNamed } from '../fixtures/names.js'
+import { reportOf } from '../fixtures/report.js'
 
 const put = (key: string) => ({ size: 1, reads: [], decide: () => ({ operations: [{ type: 'put' as const, key, value: 'x' }], result: key }) })
 
@@ -80,4 +86,25 @@ t.test('Closing does not wait for a disk that stays broken', async (t) => {
   await writer.close()
   t.equal(writer.trouble, 'the store is closed')
   await t.rejects(writer.apply(put('b')), { message: 'the store is closed' })
+})
+
+t.test('After it was opened again nothing is answered from memory: a change that failed may be on disk after all', async (t) => {
+  const { database, writer, log, failNextWrite } = await open(t)
+  const [statuses, tokens, grants] = [new LevelStatuses(database, writer), new LevelTokens(database, writer), new LevelGrants(database, writer)]
+  const [repository, commit] = [repositoryNamed('alice/hello'), commitId('c0ffee')]
+  const token = { id: '0a', digest: 'd', user: 'alice', name: '', scopes: [], created_at: '2026-01-31T12:00:00.000Z', expires_at: null }
+  await statuses.save(repository, commit, reportOf('ci'), 0)
+  await tokens.add(token)
+  await grants.set({ owner: 'alice', user: 'bob', access: 'write' })
+  const known = async (): Promise<unknown[]> => [(JSON.parse((await statuses.serialised(repository, commit)).bytes.toString()) as { state: string }).state, await tokens.get('0a'), (await grants.of('bob', repository))[0]?.access]
+  t.strictSame(await known(), ['success', token, 'write'])
+
+  const [key, grant] = [`alice/hello/${commit.hex}/ci`, '!grants!alice//bob']
+  const status = { id: 'x', state: 'failure', description: null, target_url: null, created_at: '2026-01-31T12:00:00.000Z', updated_at: '2026-01-31T12:00:00.000Z' }
+  await database.write([{ type: 'put', key, value: encode(key, status) }, { type: 'del', key: '!tokens!0a' }, { type: 'put', key: grant, value: encode(grant, { access: 'read' }) }])
+  failNextWrite()
+  const recovered = once(log, 'the store accepts writes again')
+  await t.rejects(writer.apply(put('a')), StoreFenced)
+  await recovered
+  t.strictSame(await known(), ['failure', undefined, 'read'])
 })

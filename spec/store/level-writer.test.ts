@@ -52,3 +52,22 @@ t.test('After closing, a change of any size is refused too', async (t) => {
   await writer.close()
   await t.rejects(writer.applyAlone(async function* () {}), { name: 'StoreUnavailable' })
 })
+
+t.test('A change of any size waits for those before it, and has those after it wait', async (t) => {
+  const { database, writer } = await open(t)
+  const order: string[] = []
+  const done = (name: string) => () => void order.push(name)
+  const alone = writer.apply(put('first')).then(done('first'))
+  const changes = [
+    writer.apply(put('before')).then(done('before')),
+    writer
+      .applyAlone(async function* () {
+        for (const value of await database.read(['before', 'after'])) yield { type: 'put', key: `alone ${order.length}`, value: String(value) }
+      })
+      .then(done('alone')),
+    writer.apply(put('after')).then(done('after')),
+  ]
+  await Promise.all([alone, ...changes])
+  t.strictSame(order, ['first', 'before', 'alone', 'after'])
+  t.strictSame(await database.read(['alone 2']), ['undefined'], 'it saw what was before it only')
+})

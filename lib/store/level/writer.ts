@@ -186,12 +186,13 @@ export class Writer {
   }
 
   async #write(batch: readonly Waiting[]): Promise<void> {
-    const values = await this.#read(batch)
+    const { values, failures } = await this.#read(batch)
     const operations = new Map<string, Operation>()
     const acknowledgements: (() => void)[] = []
     for (const waiting of batch) {
       try {
-        const decided = waiting.decide(waiting.reads.map((key) => valueOf(values.get(key))))
+        for (const key of waiting.reads) if (failures.has(key)) throw failures.get(key)
+        const decided = waiting.decide(waiting.reads.map((key) => values.get(key)))
         for (const operation of decided.operations) {
           operations.set(operation.key, operation)
           values.set(operation.key, operation.type === 'put' ? operation.value : undefined)
@@ -205,20 +206,15 @@ export class Writer {
     for (const acknowledge of acknowledgements) acknowledge()
   }
 
-  /** What the keys of a batch hold; where one cannot be read, the error: nothing but what needs it is in doubt. */
-  async #read(batch: readonly Waiting[]): Promise<Map<string, string | undefined | Error>> {
+  /** What the keys of a batch hold, and why some cannot be read: nothing but what needs those is in doubt. */
+  async #read(batch: readonly Waiting[]): Promise<{ values: Map<string, string | undefined>; failures: Map<string, unknown> }> {
     const keys = [...new Set(batch.flatMap((waiting) => waiting.reads))]
-    const one = async (key: string): Promise<string | undefined | Error> => (await this.#database.read([key]).catch((error: unknown) => [asError(error)]))[0]
-    const found = await this.#database.read(keys).catch(async () => await Promise.all(keys.map(one)))
-    return new Map(keys.map((key, index) => [key, found[index]]))
+    const failures = new Map<string, unknown>()
+    const oneByOne = async (key: string): Promise<string | undefined> => {
+      const found = await this.#database.read([key]).catch((error: unknown) => void failures.set(key, error))
+      return found?.[0]
+    }
+    const found = await this.#database.read(keys).catch(async () => await Promise.all(keys.map(oneByOne)))
+    return { values: new Map(keys.map((key, index) => [key, found[index]])), failures }
   }
-}
-
-function valueOf(found: string | undefined | Error): string | undefined {
-  if (found instanceof Error) throw found
-  return found
-}
-
-function asError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(String(thrown))
 }
