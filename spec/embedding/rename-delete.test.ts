@@ -5,7 +5,8 @@ import type { CommitStatusService } from '../../lib/index.js'
 import { embed } from '../fixtures/embedded.js'
 import { makeCommit, makeRepository } from '../fixtures/git.js'
 
-const MANY = 100_000
+/** In `npm run faults` and its like as many as the store promises; otherwise enough for many turns of the event loop. */
+const MANY = process.env['COMMIT_STATUS_FAULTS'] === 'long' ? 100_000 : 20_000
 
 /** Fills a repository with statuses, straight into the store. */
 async function fill(service: CommitStatusService, full: string, count: number): Promise<void> {
@@ -25,7 +26,7 @@ async function count(service: CommitStatusService, full: string): Promise<number
   return found
 }
 
-t.test('All statuses of a repository move or go atomically even at 100,000, while reports to it are running', async (t) => {
+t.test('All statuses of a repository move or go atomically however many there are, while reports to it are running', async (t) => {
   const { service, repositories } = await embed(t)
   const directory = await makeRepository(repositories, 'alice/a')
   const sha = await makeCommit(directory)
