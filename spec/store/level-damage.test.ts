@@ -44,6 +44,7 @@ for (const [damage, change] of Object.entries(damages)) {
     const store = await damagedStore(t, (values) => ({ [CI]: change(values[CI] ?? '') }))
     const damaged = { name: 'StoreCorrupt', message: `the value of "${CI}" is damaged` }
     await t.rejects(store.statuses.list(repository, commit), damaged)
+    await t.rejects(store.statuses.serialised(repository, commit), damaged)
     await t.rejects(collect(store.statuses.scan(repository)), damaged)
     await t.rejects(store.statuses.save(repository, commit, reportOf('ci'), 0), damaged, 'nor is it replaced by one with another id')
   })

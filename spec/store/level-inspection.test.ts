@@ -214,7 +214,8 @@ t.test('A record that a crash cut at the end of a log, or room that was never wr
   const log = join(folder, fileOf(folder, /\.log$/))
   const bytes = readFileSync(log)
   t.ok(bytes.length > 33_000, 'it has more than one block')
-  for (let length = 0; length < bytes.length; length += 397) {
+  // The last of these has less than a header in its last block.
+  for (const length of [...Array.from({ length: 90 }, (_, index) => index * 397), 32_768 + 3]) {
     truncateSync(log, 0)
     writeFileSync(log, bytes.subarray(0, length))
     const damage = await damageOf(folder)

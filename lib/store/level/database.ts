@@ -187,9 +187,12 @@ function withoutLog(name: string): string {
 }
 
 function unreadable(cause: unknown, key: string | undefined): never {
-  const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
-  if (inner instanceof Error && 'code' in inner && inner.code === 'LEVEL_CORRUPTION') throw new StoreCorrupt(`what is stored at ${JSON.stringify(key)} cannot be read`, { cause })
+  if (isCorruption(cause)) throw new StoreCorrupt(`what is stored at ${JSON.stringify(key)} cannot be read`, { cause })
   throw new StoreUnavailable('the store cannot be read', { cause })
+}
+
+function isCorruption(error: unknown): boolean {
+  return error instanceof Error && (('code' in error && error.code === 'LEVEL_CORRUPTION') || isCorruption(error.cause))
 }
 
 /** The range of keys that begin with `prefix`; its last character must not be U+FFFF. */

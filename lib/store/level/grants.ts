@@ -32,7 +32,7 @@ export class LevelGrants implements GrantStore {
   }
 
   async of(user: string, repository: RepositoryName): Promise<readonly Grant[]> {
-    return (await this.#known.get(`${user} ${repository.full}`, async () => await this.#read(user, repository))) ?? []
+    return await this.#known.get(`${user} ${repository.full}`, async () => await this.#read(user, repository))
   }
 
   /** To be called when grants of whole repositories have moved or gone. */

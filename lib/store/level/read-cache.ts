@@ -14,8 +14,9 @@ export class ReadCache<V extends object> {
   }
 
   /** What is known, or else what `read` finds; that there is nothing is not remembered. */
-  get(key: string, read: () => Promise<V | undefined>): V | Promise<V | undefined> {
-    return this.#known.get(key) ?? this.#reading.get(key) ?? this.#read(key, read)
+  get<R extends V | undefined>(key: string, read: () => Promise<R>): V | Promise<R> {
+    // What is being read under a key, the same `read` reads.
+    return this.#known.get(key) ?? (this.#reading.get(key) as Promise<R> | undefined) ?? this.#read(key, read) // eslint-disable-line @typescript-eslint/no-unsafe-type-assertion
   }
 
   forget(key: string): void {
@@ -29,7 +30,7 @@ export class ReadCache<V extends object> {
     this.#reading.clear()
   }
 
-  async #read(key: string, read: () => Promise<V | undefined>): Promise<V | undefined> {
+  async #read<R extends V | undefined>(key: string, read: () => Promise<R>): Promise<R> {
     const reading = read()
     this.#reading.set(key, reading)
     try {

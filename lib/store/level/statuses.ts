@@ -68,11 +68,10 @@ export class LevelStatuses implements StatusStore {
 
   async serialised(repository: RepositoryName, commit: ObjectId): Promise<SerialisedList> {
     const key = prefix(repository, commit)
-    const list = await this.#lists.get(key, async () => {
+    return await this.#lists.get(key, async () => {
       const found = await this.#database.all(key)
       return serialisedList(found.map(([each, value]) => statusText(commit, each, value, each.slice(key.length))))
     })
-    return list ?? serialisedList([])
   }
 
   /** To be called when statuses of whole repositories have moved or gone. */
