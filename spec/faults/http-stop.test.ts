@@ -23,7 +23,7 @@ t.test('SIGTERM under load: whole answers or none, no 5xx, no reset; the store i
   let acknowledged = 0
   for (let cycle = 1; cycle <= cycles; cycle++) {
     await t.test(`cycle ${cycle}`, async (t) => {
-      const siege = await besiege(t, { COMMIT_STATUS_LIMIT_CLOSE_SECONDS: '1' })
+      const siege = await besiege(t, { COMMIT_STATUS_LIMIT_CLOSE_SECONDS: '4' })
       const idle = await Promise.all(Array.from({ length: 20 }, async () => await idleClient(siege)))
       const held = await holdOpen(t, siege)
       const clients = Array.from({ length: 40 }, async (_, client) => await busyClient(siege, client))
@@ -32,7 +32,7 @@ t.test('SIGTERM under load: whole answers or none, no 5xx, no reset; the store i
       const outcome = await siege.service.end('SIGTERM')
       const took = performance.now() - signalled
       t.match(outcome, { status: 0 })
-      t.ok(took < 10_000, `it took ${Math.round(took)} ms, slow uploads and unread answers included`)
+      t.ok(took < 15_000, `it took ${Math.round(took)} ms, slow uploads and unread answers included`)
       const told = await Promise.all(clients)
       const statuses = told.flatMap((client) => client.statuses)
       t.strictSame([...new Set(statuses)].sort(), [200, 201], `${statuses.length} answers`)
