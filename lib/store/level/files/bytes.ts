@@ -13,13 +13,13 @@ export class Bytes {
 
   /** A number, the low seven bits first. Throws where the bytes end. */
   varint(): number {
-    let value = 0
-    for (let factor = 1; ; factor *= 128) {
-      const byte = this.#bytes.readUInt8(this.#at++)
+    let [value, factor, byte] = [0, 1, 0]
+    do {
+      byte = this.#bytes.readUInt8(this.#at++)
       value += (byte & 127) * factor
-      if (byte < 128) return value
-      /* c8 ignore next -- V8 counts a way out of the loop that there is not */
-    }
+      factor *= 128
+    } while (byte >= 128)
+    return value
   }
 
   take(length: number): Buffer {

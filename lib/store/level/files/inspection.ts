@@ -28,15 +28,16 @@ export class Inspection {
 
   /** Looks at the list of tables and at the logs. What LevelDB does at opening would wipe out the traces. */
   static async of(folder: string): Promise<Inspection> {
-    for (let attempt = 1; ; attempt++) {
+    let [attempts, isSteady] = [0, false]
+    let inspection: Inspection
+    do {
       const before = await stampOf(folder)
-      const inspection = new Inspection(folder)
+      inspection = new Inspection(folder)
       const missingLog = await inspection.#inspectLogs()
-      const isSteady = (await stampOf(folder)) === before
+      isSteady = (await stampOf(folder)) === before
       if (isSteady && missingLog !== undefined) inspection.#miss(missingLog)
-      if (isSteady || attempt === MOST_ATTEMPTS) return inspection
-      /* c8 ignore next -- V8 counts a way out of the loop that there is not */
-    }
+    } while (!isSteady && ++attempts < MOST_ATTEMPTS)
+    return inspection
   }
 
   /** The log that the list of tables names, where it is gone. LevelDB would open then, and remove the tables that are not in the list. */
