@@ -6,7 +6,7 @@ import { embed } from '../fixtures/embedded.js'
 import { makeCommit, makeRepository } from '../fixtures/git.js'
 
 /** In `npm run faults` and its like as many as the store promises; otherwise enough for many turns of the event loop. */
-const MANY = process.env['COMMIT_STATUS_FAULTS'] === 'long' ? 100_000 : 20_000
+const MANY = process.env['COMMIT_STATUS_FAULTS'] === 'long' ? 100_000 : 10_000
 
 /** Fills a repository with statuses, straight into the store. */
 async function fill(service: CommitStatusService, full: string, count: number): Promise<void> {

@@ -12,7 +12,7 @@ const MEGABYTE = 1024 * 1024
 const isRoot = process.geteuid?.() === 0
 const onlyRoot = !isRoot && 'only root can mount a small file system'
 
-fault('the disk is full', { short: 2, long: 30 }, (t, times) => onSmallDisk(t, async (disk, load) => await thatHeals(t, load, times, { begin: async () => fill(disk, 0), end: async () => empty(disk) })), onlyRoot)
+fault('the disk is full', { short: 1, long: 30 }, (t, times) => onSmallDisk(t, async (disk, load) => await thatHeals(t, load, times, { begin: async () => fill(disk, 0), end: async () => empty(disk) })), onlyRoot)
 
 fault(
   'a compaction finds the disk full',

@@ -23,7 +23,7 @@ t.test('SIGTERM under load: whole answers or none, no 5xx, no reset; the store i
   let acknowledged = 0
   for (let cycle = 1; cycle <= cycles; cycle++) {
     await t.test(`cycle ${cycle}`, async (t) => {
-      const siege = await besiege(t, { COMMIT_STATUS_LIMIT_CLOSE_SECONDS: '4' })
+      const siege = await besiege(t, { COMMIT_STATUS_LIMIT_CLOSE_SECONDS: '3' })
       const idle = await Promise.all(Array.from({ length: 20 }, async () => await idleClient(siege)))
       const held = await holdOpen(t, siege)
       const clients = Array.from({ length: 40 }, async (_, client) => await busyClient(siege, client))

@@ -96,8 +96,8 @@ export class Inspection {
     }
     this.damage.push(...this.lostInLogs)
     const used = nameOf(log, 'log')
-    // A database that is being made has neither.
-    return names.includes(used) || (log === 0 && tables.length === 0) ? undefined : used
+    // A database that is being made has none yet.
+    return names.includes(used) || log === 0 ? undefined : used
   }
 
   /** `undefined` for a file that LevelDB has removed meanwhile, or that cannot be read, as LevelDB will say too. */
