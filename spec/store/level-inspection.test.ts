@@ -284,6 +284,14 @@ t.test('A damaged or cut list of tables is refused, or it does not matter; no ta
   t.ok(outcomes.refused > 8, JSON.stringify(outcomes))
 })
 
+t.test('A log that cannot be read is said', async (t) => {
+  const folder = await filledStore(t, 2, 2)
+  const log = fileOf(folder, /\.log$/)
+  rmSync(join(folder, log))
+  mkdirSync(join(folder, log))
+  t.match(await damageOf(folder), [new RegExp(`^${log} cannot be read: EISDIR`)])
+})
+
 t.test('A table that cannot be read is said', async (t) => {
   const folder = await filledStore(t, 20, 0)
   const table = fileOf(folder, /\.ldb$/)
