@@ -19,28 +19,26 @@ export class RunningOperations {
 
   /** Runs an operation, unless closing has begun: then it throws `shutting_down`. */
   async run<T>(operation: () => Promise<T>): Promise<T> {
-    if (this.#closed) throw new ServiceError('shutting_down')
-    this.#running++
+    this.#begin()
     try {
       return await operation()
     } finally {
-      this.#running--
-      if (this.#running === 0) this.#whenIdle?.()
+      this.#end()
     }
   }
 
   /** Runs what a client has requested, unless there is too much of that: then it throws `overloaded`, at once. */
   async request<T>(operation: () => Promise<T>): Promise<T> {
-    return await this.run(async () => {
-      this.#requests++
-      try {
-        this.#refuseTooMany()
-        return await operation()
-      } finally {
-        this.#requests--
-        if (this.#requests <= this.#mostRequests / 2) this.#overloaded = false
-      }
-    })
+    this.#begin()
+    this.#requests++
+    try {
+      this.#refuseTooMany()
+      return await operation()
+    } finally {
+      this.#requests--
+      if (this.#requests <= this.#mostRequests / 2) this.#overloaded = false
+      this.#end()
+    }
   }
 
   /**
@@ -72,6 +70,16 @@ export class RunningOperations {
     this.#closed = true
     for (const reject of this.#arrivals) reject(new ServiceError('shutting_down'))
     if (this.#running > 0) await new Promise<void>((resolve) => (this.#whenIdle = resolve))
+  }
+
+  #begin(): void {
+    if (this.#closed) throw new ServiceError('shutting_down')
+    this.#running++
+  }
+
+  #end(): void {
+    this.#running--
+    if (this.#running === 0) this.#whenIdle?.()
   }
 
   /** A log line for each of thousands would be a load of its own: there is one until the load is half of what may be. */

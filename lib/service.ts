@@ -12,7 +12,7 @@ import { refusalFor } from './refusal.js'
 import { RepositoryLeases, type Lease } from './repository-leases.js'
 import type { RepositoryName } from './repository-name.js'
 import type { StatusEvents } from './status-events.js'
-import { serialisedList, type SerialisedList } from './status-list.js'
+import { serialisedList, toText, type SerialisedList } from './status-list.js'
 import { StoreUnavailable, type Store } from './store/store.js'
 
 /** Who asks: a user, nobody in particular, or the program that the service lives in. */
@@ -131,20 +131,23 @@ export class StatusService {
 
   /** Asks for the repository and the right at once, whether or not the other is there: both cases take the same time. */
   async #look({ user, host }: Caller, name: RepositoryName): Promise<readonly [Repository | undefined, Access]> {
-    const { repositories, policy, logger } = this.#parts
-    const right: Promise<Access> = user === undefined ? Promise.resolve(host ? 'write' : 'none') : policy.access(user, name)
-    const [repository, granted] = await Promise.allSettled([repositories.find(name), right])
-    // A store that cannot be used says nothing of the right: the caller is told to come again, and nothing more.
-    if (granted.status === 'rejected' && granted.reason instanceof StoreUnavailable) throw refusalFor(granted.reason)
-    if (granted.status === 'rejected') logger.error({ err: granted.reason as unknown, repository: name.full, user }, 'access cannot be determined')
-    const access = granted.status === 'fulfilled' ? granted.value : 'none'
-    if (repository.status === 'fulfilled') {
-      return [repository.value, higher(access, repository.value?.public ? 'read' : 'none')]
-    }
+    const { repositories, policy } = this.#parts
+    const asked = user === undefined ? undefined : outcome(policy.access(user, name))
+    const found = await outcome(repositories.find(name))
+    const access = asked ? this.#granted(await asked, name, user) : host ? 'write' : 'none'
+    if ('value' in found) return [found.value, higher(access, found.value?.public ? 'read' : 'none')]
     // Only who may see the repository learns that there is something wrong with it.
-    if (access !== 'none') throw new ServiceError('repository_unreadable', { cause: repository.reason })
-    logger.error({ err: repository.reason as unknown, repository: name.full }, 'the repository cannot be looked up')
-    return [undefined, 'none']
+    if (access !== 'none') throw new ServiceError('repository_unreadable', { cause: found.error })
+    this.#parts.logger.error({ err: found.error, repository: name.full }, 'the repository cannot be looked up')
+    return nothing
+  }
+
+  #granted(right: Outcome<Access>, { full: repository }: RepositoryName, user: string | undefined): Access {
+    if ('value' in right) return right.value
+    // A store that cannot be used says nothing of the right: the caller is told to come again, and nothing more.
+    if (right.error instanceof StoreUnavailable) throw refusalFor(right.error)
+    this.#parts.logger.error({ err: right.error, repository, user }, 'access cannot be determined')
+    return 'none'
   }
 
   /** Whether the lease still holds and the place in the store's queue are decided in one go, with no await between. */
@@ -164,7 +167,7 @@ export class StatusService {
   async #read(name: RepositoryName, commit: ObjectId): Promise<SerialisedList> {
     const { statuses } = this.#parts.store
     if (statuses.serialised) return await statuses.serialised(name, commit)
-    return serialisedList((await statuses.list(name, commit)).map((status) => ({ state: status.state, json: JSON.stringify(status) })))
+    return serialisedList((await statuses.list(name, commit)).map(toText))
   }
 
   async #confirm(repository: Repository, commit: ObjectId): Promise<void> {
@@ -179,6 +182,16 @@ export class StatusService {
 }
 
 const nothing: readonly [undefined, Access] = [undefined, 'none']
+
+type Outcome<T> = { readonly value: T } | { readonly error: unknown }
+
+async function outcome<T>(promise: Promise<T>): Promise<Outcome<T>> {
+  try {
+    return { value: await promise }
+  } catch (error) {
+    return { error }
+  }
+}
 
 function fullCommitId(sha: string): ObjectId {
   const commit = parseObjectId(sha)

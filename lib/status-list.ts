@@ -28,3 +28,14 @@ export function serialisedList(texts: readonly StatusText[]): SerialisedList {
   const bytes = Buffer.from(`{"state":${JSON.stringify(state)},"statuses":[${texts.map((text) => text.json).join(',')}]}`)
   return { bytes, etag: `"${hash('sha256', bytes, 'base64url').slice(0, 22)}"` }
 }
+
+/** The list once a status of it has been saved anew; `undefined` when it was not in there, and nothing tells its place. */
+export function withSaved(list: SerialisedList, saved: CommitStatus): SerialisedList | undefined {
+  const { statuses } = JSON.parse(list.bytes.toString()) as StatusList // eslint-disable-line @typescript-eslint/no-unsafe-type-assertion -- what it was made from
+  if (!statuses.some(({ context }) => context === saved.context)) return undefined
+  return serialisedList(statuses.map((status) => (status.context === saved.context ? saved : status)).map(toText))
+}
+
+export function toText(status: CommitStatus): StatusText {
+  return { state: status.state, json: JSON.stringify(status) }
+}

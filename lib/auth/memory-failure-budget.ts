@@ -28,6 +28,8 @@ export class MemoryFailureBudget implements FailureBudget {
   }
 
   async retryAfter(address: string): Promise<number> {
+    // As it mostly is: nobody has failed.
+    if (this.#windows.size === 0) return await Promise.resolve(0)
     const window = this.#windows.peek(clientKey(address))
     return await Promise.resolve(window && window.failures >= this.#limit ? secondsLeft(window) : 0)
   }

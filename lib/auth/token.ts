@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
 /** 160 random bits: nobody guesses one, so a plain SHA-256 of it is safe at rest. */
@@ -32,7 +32,7 @@ export function digestToken(prefix: string, token: string): TokenDigest | undefi
   if (token.length !== prefix.length + 1 + RANDOM_DIGITS + CHECKSUM_DIGITS || !token.startsWith(`${prefix}_`)) return undefined
   const random = token.slice(0, -CHECKSUM_DIGITS)
   if (token.slice(-CHECKSUM_DIGITS) !== checksum(random)) return undefined
-  const digest = createHash('sha256').update(token).digest('hex')
+  const digest = hash('sha256', token, 'hex')
   return { id: digest.slice(0, 12), digest }
 }
 

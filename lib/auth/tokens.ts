@@ -24,8 +24,8 @@ export class Tokens implements Authenticator {
   readonly #prefix: string
   readonly #clock: Clock
   readonly #logger: Logger
-  /** Token id → hour of its last use, for those whose use has not been written down. */
-  readonly #uses = new Map<string, string>()
+  /** Token id → when it was used last, for those whose use has not been looked at. */
+  readonly #uses = new Map<string, number>()
   /** Token id → hour that was written down last. */
   readonly #noted = new Map<string, string>()
   readonly #timer: NodeJS.Timeout
@@ -66,14 +66,15 @@ export class Tokens implements Authenticator {
     const now = this.#clock.now()
     // Not `now >= …`: of what is no time, that would make a token without an end.
     if (record.expires_at !== null && !(now < Date.parse(record.expires_at))) return undefined
-    this.#uses.set(record.id, new Date(now - (now % USE_MILLISECONDS)).toISOString())
+    this.#uses.set(record.id, now)
     return { user: record.user, scopes: record.scopes }
   }
 
   /** Writes down which tokens were used; called now and then, and at the end. After a failure, which is logged, the next call tries again. */
   async noteUses(): Promise<void> {
-    const uses = new Map([...this.#uses].filter(([id, hour]) => this.#noted.get(id) !== hour))
+    const used = new Map(this.#uses)
     this.#uses.clear()
+    const uses = new Map([...used].map(([id, at]) => [id, hourOf(at)] as const).filter(([id, hour]) => this.#noted.get(id) !== hour))
     if (uses.size === 0) return
     try {
       await this.#store.noteUse(uses)
@@ -81,7 +82,7 @@ export class Tokens implements Authenticator {
       const latest = [...uses.values()].reduce((one, other) => (one > other ? one : other))
       for (const [id, hour] of this.#noted) if (hour < latest) this.#noted.delete(id)
     } catch (error) {
-      for (const [id, hour] of uses) if (!this.#uses.has(id)) this.#uses.set(id, hour)
+      for (const [id, at] of used) if (!this.#uses.has(id)) this.#uses.set(id, at)
       this.#logger.warn({ err: error }, 'the last use of tokens could not be noted')
     }
   }
@@ -91,4 +92,8 @@ export class Tokens implements Authenticator {
     clearInterval(this.#timer)
     await this.noteUses()
   }
+}
+
+function hourOf(milliseconds: number): string {
+  return new Date(milliseconds - (milliseconds % USE_MILLISECONDS)).toISOString()
 }

@@ -17,8 +17,8 @@ const COMMIT_MILLISECONDS = 60_000
 export class ConfirmedCommits {
   readonly #commits: Commits
   readonly #confirmed = new LRUCache<string, true>({ max: MOST_COMMITS, ttl: COMMIT_MILLISECONDS })
-  /** A number for every repository, since there are many commits of each: of the same directory, another one for every identity. */
-  readonly #numbers = new LRUCache<string, number>({ max: MOST_REPOSITORIES })
+  /** By directory: a number for every repository that was there, since there are many commits of each. */
+  readonly #numbers = new LRUCache<string, { identity: string; number: number }>({ max: MOST_REPOSITORIES })
   #latestNumber = 0
 
   constructor(commits: Commits) {
@@ -28,7 +28,7 @@ export class ConfirmedCommits {
   /** Whether `id` names a commit of the repository. Throws as `Commits.has`. */
   has({ directory, identity }: Repository, id: ObjectId): boolean | Promise<boolean> {
     if (identity === undefined) return this.#commits.has(directory, id)
-    const key = `${this.#numberOf(`${identity} ${directory}`)} ${id.hex}`
+    const key = `${this.#numberOf(directory, identity)} ${id.hex}`
     return this.#confirmed.has(key) || this.#confirm(key, directory, id, identity)
   }
 
@@ -44,10 +44,10 @@ export class ConfirmedCommits {
     return found
   }
 
-  #numberOf(repository: string): number {
-    const known = this.#numbers.get(repository)
-    if (known !== undefined) return known
-    this.#numbers.set(repository, ++this.#latestNumber)
+  #numberOf(directory: string, identity: string): number {
+    const known = this.#numbers.get(directory)
+    if (known?.identity === identity) return known.number
+    this.#numbers.set(directory, { identity, number: ++this.#latestNumber })
     return this.#latestNumber
   }
 }

@@ -1,16 +1,29 @@
-import { readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { stat } from 'node:fs'
+import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
 import { isOwnerName, repositoryName, type RepositoryName } from '../repository-name.js'
 import type { Repositories, Repository } from './repositories.js'
 
 /** git's own mark of a repository that everybody may read (git-daemon(1)). */
 const EXPORT_MARK = 'git-daemon-export-ok'
 
+/** Half the processor time of the one in node:fs/promises. */
+const status = promisify(stat)
+
+interface LookUp {
+  readonly found: Promise<Repository | undefined>
+  /** Whether it began in this turn of the event loop. */
+  isNew: boolean
+  /** The one after it, for those who ask while it is under way. */
+  next?: Promise<Repository | undefined>
+}
+
 /** The repositories of one folder: `<folder>/<owner>/<repo>.git`, public where `git-daemon-export-ok` stands in them. */
 export class RepositoryFolder implements Repositories {
   readonly #folder: string
-  /** Those that began in this turn of the event loop: requests that arrive together share one. */
-  readonly #lookUps = new Map<string, Promise<Repository | undefined>>()
+  /** One for each name is under way at a time: the more requests arrive, the more of them share one. */
+  readonly #lookUps = new Map<string, LookUp>()
 
   constructor(folder: string) {
     this.#folder = resolve(folder)
@@ -18,15 +31,10 @@ export class RepositoryFolder implements Repositories {
 
   find(name: RepositoryName): Promise<Repository | undefined> {
     const known = this.#lookUps.get(name.full)
-    if (known) return known
-    const lookUp = this.#look(name)
-    const end = () => {
-      if (this.#lookUps.get(name.full) === lookUp) this.#lookUps.delete(name.full)
-    }
-    this.#lookUps.set(name.full, lookUp)
-    setImmediate(end)
-    lookUp.then(end, end)
-    return lookUp
+    if (!known) return this.#begin(name)
+    if (known.isNew) return known.found
+    const again = (): Promise<Repository | undefined> => this.find(name)
+    return (known.next ??= known.found.then(again, again))
   }
 
   /** Every repository of the folder, in the order of owner and name. */
@@ -54,6 +62,19 @@ export class RepositoryFolder implements Repositories {
     return true
   }
 
+  #begin(name: RepositoryName): Promise<Repository | undefined> {
+    const lookUp: LookUp = { found: this.#look(name), isNew: true }
+    const end = (): void => {
+      if (this.#lookUps.get(name.full) === lookUp) this.#lookUps.delete(name.full)
+    }
+    this.#lookUps.set(name.full, lookUp)
+    setImmediate(() => {
+      lookUp.isNew = false
+    })
+    lookUp.found.then(end, end)
+    return lookUp.found
+  }
+
   async #look(name: RepositoryName): Promise<Repository | undefined> {
     const directory = this.#directory(name)
     // All are always asked for: a private repository takes as long as a missing one.
@@ -70,18 +91,18 @@ export class RepositoryFolder implements Repositories {
 }
 
 async function isDirectory(path: string): Promise<boolean> {
-  return await stat(path).then((found) => found.isDirectory(), whenAbsent(false))
+  return await status(path).then((found) => found.isDirectory(), whenAbsent(false))
 }
 
 /** `undefined` where the file system does not tell when the folder was made: its number may be given again. */
 async function identityOf(path: string): Promise<string | undefined> {
-  const { dev, ino, birthtimeMs } = await stat(path)
+  const { dev, ino, birthtimeMs } = await status(path)
   /* c8 ignore next -- those of the specs tell it */
   return birthtimeMs > 0 ? `${dev} ${ino} ${birthtimeMs}` : undefined
 }
 
 async function isThere(path: string): Promise<boolean> {
-  return await stat(path).then(() => true, whenAbsent(false))
+  return await status(path).then(() => true, whenAbsent(false))
 }
 
 /** ENOENT and ENOTDIR mean that there is nothing; any other error means that we do not know. */

@@ -49,20 +49,18 @@ export class Exchange {
   }
 
   #send({ status, body, etag, headers }: Answer): void {
-    const common = {
-      'Cache-Control': 'private, no-cache',
-      'X-Content-Type-Options': 'nosniff',
-      'X-Request-Id': this.#id,
-      ...(etag !== undefined && { ETag: etag }),
-      ...headers,
-    }
+    const all: OutgoingHttpHeaders = { 'Cache-Control': 'private, no-cache', 'X-Content-Type-Options': 'nosniff', 'X-Request-Id': this.#id }
+    if (etag !== undefined) all['ETag'] = etag
+    if (headers) Object.assign(all, headers)
     if (etag !== undefined && names(this.request.headers['if-none-match'], etag)) {
-      this.#response.writeHead(304, common)
+      this.#response.writeHead(304, all)
       this.#response.end()
       return
     }
     const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body))
-    this.#response.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': bytes.length, ...common })
+    all['Content-Type'] = 'application/json; charset=utf-8'
+    all['Content-Length'] = bytes.length
+    this.#response.writeHead(status, all)
     this.#response.end(bytes)
   }
 
@@ -71,7 +69,7 @@ export class Exchange {
     const facts = {
       request: this.#id,
       method: this.request.method,
-      path: this.request.url?.split('?', 1)[0],
+      path: pathOf(this.request),
       status,
       ms: Math.round(performance.now() - this.#startedAt),
     }
@@ -80,6 +78,11 @@ export class Exchange {
     if (failed) this.#logger.error({ ...facts, err: error }, 'request failed')
     else this.#logger.debug(facts, 'request')
   }
+}
+
+function pathOf({ url = '' }: IncomingMessage): string {
+  const end = url.indexOf('?')
+  return end === -1 ? url : url.slice(0, end)
 }
 
 /** Whether an If-None-Match names an entity tag, weakly compared as it is for that header. */

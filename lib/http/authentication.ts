@@ -4,6 +4,7 @@ import type { FailureBudget } from '../auth/failure-budget.js'
 import { ServiceError } from '../errors.js'
 import type { Logger } from '../logger.js'
 import type { Caller } from '../service.js'
+import { headerValues } from './header-values.js'
 
 /** The scope that every operation wants ("Authentication", 3). */
 const SCOPE = 'repo'
@@ -28,9 +29,8 @@ export class Authentication {
    * @throws ServiceError `too_many_failures` (429), `credentials_wrong` (401), `scope_missing` (403)
    */
   async caller(request: IncomingMessage): Promise<Caller> {
-    if (request.headers.authorization === undefined) return {}
-    /* c8 ignore next -- the two of node:http tell the same */
-    const sent = request.headersDistinct['authorization'] ?? []
+    const sent = headerValues(request, 'authorization')
+    if (sent.length === 0) return {}
     const address = this.#parts.clientAddress(request)
     this.#refuseAfter(await this.#parts.failures.retryAfter(address))
     const identity = await this.#identity(sent)

@@ -7,6 +7,7 @@ import proxyaddr from 'proxy-addr'
  * @param trustedProxies addresses or CIDR ranges; `checkTrustedProxy` has accepted each
  */
 export function clientAddresses(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
+  if (trustedProxies.length === 0) return ({ socket }) => socket.remoteAddress ?? 'unknown'
   const trust = proxyaddr.compile([...trustedProxies])
   return (request) => (request.socket.remoteAddress === undefined ? 'unknown' : proxyaddr(request, trust))
 }

@@ -27,19 +27,24 @@ interface Arrival {
  */
 export class Connection {
   readonly #socket: Socket
-  readonly #waiting: (() => void)[] = []
-  #current: ServerResponse | undefined
+  readonly #begin: (request: IncomingMessage, response: ServerResponse) => void
+  readonly #waiting: Arrival[] = []
+  /** The one that has been begun. */
+  #current: Arrival | undefined
+  /** What is sent when all have been answered, before the connection is closed. */
+  #last: string | undefined
   /** The latest request. */
   #latest: Arrival | undefined
   /** What had been read when the last answer was given: any byte more is of the next request. */
   #bytesBefore = 0
   #unsentSince = Infinity
-  #busy = false
   #held = false
   #closing = false
 
-  constructor(socket: Socket) {
+  /** @param begin answers a request */
+  constructor(socket: Socket, begin: (request: IncomingMessage, response: ServerResponse) => void) {
     this.#socket = socket
+    this.#begin = begin
     // What node:http calls after the last answer; its own destroys the socket with all that is unread.
     socket.destroySoon = () => {
       this.end()
@@ -48,6 +53,19 @@ export class Connection {
     socket.on('resume', () => {
       if (this.#held) socket.pause()
     })
+  }
+
+  // Made once: there are many requests.
+  readonly #finished = (): void => {
+    if (this.#current?.request.complete === false) this.#drain(this.#current.request)
+  }
+
+  readonly #answered = (): void => {
+    if (this.#current?.request.complete && this.#latest === this.#current) this.#latest = undefined
+    this.#current = undefined
+    this.#bytesBefore = this.#socket.bytesRead
+    this.#next()
+    if (this.#closing) this.#endIfIdle()
   }
 
   /** Bytes of answers that the client has yet to take. */
@@ -62,21 +80,10 @@ export class Connection {
     return this.#unsentSince
   }
 
-  /** Takes a request that has arrived; `begin` is called when those before it have been answered, unless the connection is closed first. */
-  take(request: IncomingMessage, response: ServerResponse, begin: () => void): void {
+  /** Takes a request that has arrived; it is begun when those before it have been answered, unless the connection is closed first. */
+  take(request: IncomingMessage, response: ServerResponse): void {
     this.#latest = { request, response }
-    this.#waiting.push(() => {
-      this.#current = response
-      // Before node:http does, which would read the rest as fast as it comes.
-      response.prependListener('finish', () => {
-        if (!request.complete) this.#drain(request)
-      })
-      response.once('close', () => {
-        this.#answered(request)
-      })
-      if (this.#closing && this.#waiting.length === 0) response.shouldKeepAlive = false
-      begin()
-    })
+    this.#waiting.push(this.#latest)
     this.#next()
     if (this.#waiting.length > MOST_WAITING) this.#hold()
   }
@@ -87,22 +94,20 @@ export class Connection {
     const { request, response } = this.#latest ?? {}
     if (request?.complete === false) {
       // It is this request that goes wrong, and it may have been answered before it had arrived whole.
-      if (response === this.#current || response?.headersSent) {
+      if (response === this.#current?.response || response?.headersSent) {
         this.end(response?.headersSent ? '' : answer)
         return
       }
       this.#waiting.pop()
     }
-    this.#waiting.push(() => {
-      this.end(answer)
-    })
+    this.#last = answer
     this.#next()
   }
 
   /** Closes once the requests that have arrived, in part at least, are answered. The last answer says so. */
   close(): void {
     this.#closing = true
-    if (this.#current && this.#waiting.length === 0) this.#current.shouldKeepAlive = false
+    if (this.#current && this.#waiting.length === 0) this.#current.response.shouldKeepAlive = false
     this.#endIfIdle()
   }
 
@@ -123,27 +128,26 @@ export class Connection {
 
   #next(): void {
     // On a connection that has been closed nobody is there to be answered.
-    if (this.#busy || !this.#socket.writable) return
-    const begin = this.#waiting.shift()
-    this.#busy = begin !== undefined
-    begin?.()
+    if (this.#current || !this.#socket.writable) return
+    this.#current = this.#waiting.shift()
+    if (this.#current) this.#start(this.#current)
+    else if (this.#last !== undefined) this.end(this.#last)
     if (this.#held && this.#waiting.length <= MOST_WAITING) {
       this.#held = false
       this.#socket.resume()
     }
   }
 
-  #answered(request: IncomingMessage): void {
-    this.#busy = false
-    this.#current = undefined
-    this.#bytesBefore = this.#socket.bytesRead
-    if (request.complete && this.#latest?.request === request) this.#latest = undefined
-    this.#next()
-    if (this.#closing) this.#endIfIdle()
+  #start({ request, response }: Arrival): void {
+    // Before node:http does, which would read the rest as fast as it comes.
+    response.prependListener('finish', this.#finished)
+    response.on('close', this.#answered)
+    if (this.#closing && this.#waiting.length === 0) response.shouldKeepAlive = false
+    this.#begin(request, response)
   }
 
   #endIfIdle(): void {
-    if (!this.#busy && this.#socket.bytesRead === this.#bytesBefore) this.end()
+    if (!this.#current && this.#socket.bytesRead === this.#bytesBefore) this.end()
   }
 
   /** Throws away what is still to come of a request that has been answered, in turn with what others send. */

@@ -36,26 +36,26 @@ interface Route {
 
 /** The HTTP edge: addresses and methods to operations, refusals and failures to answers. */
 export function createHandler({ service, authentication, running, trouble, refuseWhenClosed, logger }: HandlerParts): Handler {
-  // Patterns, since polka's own would take any letter case and a slash at the end.
+  // Patterns, since polka's own would take any letter case and a slash at the end. The most used first: each is tried.
   const routes: readonly Route[] = [
-    {
-      method: 'POST',
-      path: /^\/api\/v1\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)\/statuses\/(?<sha>[^/]+)$/,
-      operation: async (request, response) =>
-        await running.request(async () => {
-          const caller = await authentication.caller(request)
-          const readBody = async () => await running.arrival(readJson(request, response))
-          return { status: 201, body: await service.report(caller, ...commitOf(request), readBody) }
-        }),
-    },
     {
       method: 'GET',
       path: /^\/api\/v1\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)\/commits\/(?<sha>[^/]+)\/statuses$/,
-      operation: async (request) =>
-        await running.request(async () => {
+      operation: (request) =>
+        running.request(async () => {
           const caller = await authentication.caller(request)
           const { bytes, etag } = await service.list(caller, ...commitOf(request))
           return { status: 200, body: bytes, etag }
+        }),
+    },
+    {
+      method: 'POST',
+      path: /^\/api\/v1\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)\/statuses\/(?<sha>[^/]+)$/,
+      operation: (request, response) =>
+        running.request(async () => {
+          const caller = await authentication.caller(request)
+          const readBody = async () => await running.arrival(readJson(request, response))
+          return { status: 201, body: await service.report(caller, ...commitOf(request), readBody) }
         }),
     },
     {
@@ -70,19 +70,20 @@ export function createHandler({ service, authentication, running, trouble, refus
 
   const answering =
     (operation: Operation): Middleware =>
-    async (request, response) => {
-      await new Exchange(request, response, logger).answer(async () => {
+    (request, response) =>
+      new Exchange(request, response, logger).answer(() => {
         refuseWhenClosed()
         checkEscapes(request.path)
-        return await operation(request, response)
+        return operation(request, response)
       })
-    }
 
-  const app = polka({ onNoMatch: answering(() => refusal(new ServiceError('path_unknown'))) })
-  for (const { method, path, operation } of routes) {
-    app.add(method, path, answering(operation))
-    app.all(path, answering(() => otherMethod(method)))
-  }
+  const app = polka({
+    onNoMatch: answering((request) => {
+      const known = routes.find(({ path }) => path.test(request.path))
+      return known ? otherMethod(known.method) : refusal(new ServiceError('path_unknown'))
+    }),
+  })
+  for (const { method, path, operation } of routes) app.add(method, path, answering(operation))
 
   return (request, response, next) => {
     if (next && !isOurs(request)) {

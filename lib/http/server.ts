@@ -8,6 +8,7 @@ import type { Logger } from '../logger.js'
 import { Exchange, refusal } from './answer.js'
 import { Connection } from './connection.js'
 import type { Handler } from './handler.js'
+import { headerValues } from './header-values.js'
 
 /** What clients may take of a server; the settings of the same names say what each means. */
 export interface ServerLimits {
@@ -56,14 +57,13 @@ export class HttpServer {
     // Called when the server is closed; its own would destroy connections together with requests nobody has read yet.
     server.closeIdleConnections = () => undefined
 
-    const listener = (request: IncomingMessage, response: ServerResponse) => {
-      this.#connections.get(request.socket)?.take(request, response, () => {
-        if (hasOneHost(request)) handler(request, response)
-        else void new Exchange(request, response, logger).answer(() => refusal(new ServiceError('malformed_request')))
-      })
+    const listener = (request: IncomingMessage, response: ServerResponse) => this.#connections.get(request.socket)?.take(request, response)
+    const begin = (request: IncomingMessage, response: ServerResponse) => {
+      if (hasOneHost(request)) handler(request, response)
+      else void new Exchange(request, response, logger).answer(() => refusal(new ServiceError('malformed_request')))
     }
     server.on('connection', (socket) => {
-      this.#connections.set(socket, new Connection(socket))
+      this.#connections.set(socket, new Connection(socket, begin))
       socket.on('close', () => this.#connections.delete(socket))
     })
     server.on('drop', () => this.#dropped++)
@@ -139,12 +139,8 @@ export async function stop(server: Server, seconds: number): Promise<void> {
 }
 
 /** What HTTP/1.1 asks for (RFC 9112, 3.2). */
-function hasOneHost({ httpVersion, rawHeaders }: IncomingMessage): boolean {
-  if (httpVersion !== '1.1') return true
-  let hosts = 0
-  // Names and values take turns.
-  for (let index = 0; index < rawHeaders.length; index += 2) if (rawHeaders[index]?.length === 4 && rawHeaders[index]?.toLowerCase() === 'host') hosts++
-  return hosts === 1
+function hasOneHost(request: IncomingMessage): boolean {
+  return request.httpVersion !== '1.1' || headerValues(request, 'host').length === 1
 }
 
 const unparsed = new Map<string | undefined, ErrorCode>([

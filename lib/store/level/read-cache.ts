@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 
 /**
  * Remembers what was read until it changes; reads of the same key at the same time are one. It is right as long as
- * `forget` is called for every change after it is durable and before anybody is told of it.
+ * `forget` or `change` is called for every change after it is durable and before anybody is told of it.
  */
 export class ReadCache<V extends object> {
   readonly #known: LRUCache<string, V>
@@ -20,9 +20,17 @@ export class ReadCache<V extends object> {
   }
 
   forget(key: string): void {
-    this.#known.delete(key)
+    this.change(key, () => undefined)
+  }
+
+  /** As `forget`, but what `next` makes of what is known, if anything, is known from then on. */
+  change(key: string, next: (known: V) => V | undefined): void {
     // What is being read may be from before the change.
     this.#reading.delete(key)
+    const known = this.#known.peek(key)
+    const changed = known && next(known)
+    if (changed) this.#known.set(key, changed)
+    else this.#known.delete(key)
   }
 
   clear(): void {

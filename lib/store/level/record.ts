@@ -53,5 +53,5 @@ export function contentOf<T>(properties: Readonly<Record<keyof T & string, objec
 }
 
 function checksum(key: string, text: string): string {
-  return crc32(text, crc32(key)).toString(16).padStart(8, '0')
+  return crc32(key + text).toString(16).padStart(8, '0')
 }

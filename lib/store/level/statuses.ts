@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { STATES, isState, type CommitStatus, type Report } from '../../commit-status.js'
 import type { ObjectId } from '../../object-id.js'
 import type { RepositoryName } from '../../repository-name.js'
-import { serialisedList, type SerialisedList, type StatusText } from '../../status-list.js'
+import { serialisedList, withSaved, type SerialisedList, type StatusText } from '../../status-list.js'
 import type { SavedStatus, StatusStore } from '../store.js'
 import type { Database, Operation } from './database.js'
 import { ReadCache } from './read-cache.js'
@@ -57,7 +57,7 @@ export class LevelStatuses implements StatusStore {
         return { operations: [{ type: 'put', key, value: encode(key, stored) }], result: { status, previous } }
       },
     })
-    this.#lists.forget(list)
+    this.#lists.change(list, (known) => withSaved(known, saved.status))
     return saved
   }
 
