@@ -46,6 +46,25 @@ t.test('A repository that comes or goes is seen at once', async (t) => {
   t.equal(await repositories.find(hello), undefined)
 })
 
+t.test('Who asks while it is looked up shares the next look-up, which sees what changed meanwhile', async (t) => {
+  const folder = t.testdir()
+  const directory = await makeRepository(folder, 'alice/hello')
+  const repositories = new RepositoryFolder(folder)
+  for (let round = 0; round < 50; round++) {
+    rmSync(join(directory, 'git-daemon-export-ok'), { force: true })
+    const first = repositories.find(hello)
+    t.equal(repositories.find(hello), first, 'in the same turn of the event loop it is one')
+    await new Promise((resolve) => process.nextTick(() => globalThis.setImmediate(resolve)))
+    writeFileSync(join(directory, 'git-daemon-export-ok'), '')
+    const [later, latest] = [repositories.find(hello), repositories.find(hello)]
+    t.equal((await later)?.public, true)
+    t.equal((await latest)?.public, true)
+    await first
+  }
+  rmSync(directory, { recursive: true })
+  t.equal(await repositories.find(hello), undefined)
+})
+
 t.test('A repository is public exactly while git-daemon-export-ok stands in it', async (t) => {
   const folder = t.testdir()
   const directory = await makeRepository(folder, 'alice/hello')

@@ -45,6 +45,16 @@ for (const change of ['forget', 'clear'] as const) {
   })
 }
 
+t.test('What is known can be changed in place; what is not known stays so', async (t) => {
+  const cache = new ReadCache<Value>(10)
+  cache.change('a', () => ({ text: 'made up' }))
+  t.strictSame(await cache.get('a', async () => ({ text: 'old' })), { text: 'old' })
+  cache.change('a', ({ text }) => ({ text: `${text}, changed` }))
+  t.strictSame(cache.get('a', async () => ({ text: 'not read' })), { text: 'old, changed' })
+  cache.change('a', () => undefined)
+  t.strictSame(await cache.get('a', async () => ({ text: 'new' })), { text: 'new' })
+})
+
 t.test('A read that fails is told to all who wait for it, and is not remembered', async (t) => {
   const cache = new ReadCache<Value>(10)
   const failing = async (): Promise<Value> => await Promise.reject(new Error('a bad block'))
