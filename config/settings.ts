@@ -135,6 +135,13 @@ export const settings: readonly Setting[] = Object.freeze([
     meaning: 'seconds that requests under way may take to finish when the service is told to stop',
   },
   {
+    key: 'metrics',
+    environment: 'COMMIT_STATUS_METRICS',
+    default: 'off',
+    rule: { type: 'string', pattern: '^(?:off|main|.+:[0-9]{1,5})$', maxLength: 300 },
+    meaning: 'where `GET /metrics` answers, for Prometheus: `off`, `main` (beside the API, for everybody), or an address and port of its own, `127.0.0.1:9090`',
+  },
+  {
     key: 'logLevel',
     environment: 'COMMIT_STATUS_LOG_LEVEL',
     default: 'info',

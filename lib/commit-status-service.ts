@@ -19,8 +19,10 @@ import { Authentication } from './http/authentication.js'
 import { clientAddresses } from './http/client-address.js'
 import { createHandler, type Handler } from './http/handler.js'
 import { silentLogger } from './logger.js'
+import { idleMeter, type Meter } from './meter.js'
 import { checkOptions, type CommitStatusOptions } from './options.js'
 import { refusalFor } from './refusal.js'
+import type { MetricsText } from './prometheus.js'
 import { parseRepositoryName, type RepositoryName } from './repository-name.js'
 import type { ReportShape } from './report.js'
 import { RunningOperations } from './running-operations.js'
@@ -97,8 +99,14 @@ export interface CommitStatusService {
   /** `undefined` while reports are accepted, else the reason, in words. */
   trouble(): string | undefined
 
+  /** What was measured so far, in the text format of Prometheus; absent unless the option `metrics` is true. */
+  readonly metrics?: () => Promise<MetricsText>
+
   /** Refuses everything new with `shutting_down` (503), finishes what was accepted, then closes the store. */
   close(): Promise<void>
+
+  /** For a server of ours: where it measures. */
+  readonly meter: Meter
 
   /** For commands: the parts that an admin works on. */
   readonly administered: AdministrationParts
@@ -124,22 +132,26 @@ export async function createCommitStatusService(
   const failures = isBudget(options.authFailures)
     ? guardFailureBudget(options.authFailures, guard('authFailures'))
     : new MemoryFailureBudget({ limit: options.authFailures?.limit ?? 20, windowSeconds: options.authFailures?.windowSeconds ?? 600 })
+  // Only here: whoever measures nothing need not load it.
+  const prometheus = options.metrics === true ? new (await import('./prometheus.js')).Prometheus() : undefined
+  const meter = prometheus ?? idleMeter
   const { lacks } = await loadLibgit2()
   /* c8 ignore next -- the specs run with the libgit2 that the set-up builds, which lacks nothing */
   if (lacks !== undefined) logger.warn({}, lacks)
 
   const { repositories: given } = options
   const repositories = typeof given === 'string' ? await repositoryFolder(given) : guardRepositories(given, guard('repositories'))
-  const store = typeof options.store === 'string' ? await openStore(options.store, logger) : guardStore(options.store, guard('store'))
+  const store = typeof options.store === 'string' ? await openStore(options.store, logger, meter) : guardStore(options.store, guard('store'))
 
   const tokens = new Tokens({ store: store.tokens, prefix: options.tokenPrefix ?? 'cst', clock, logger })
   const authenticator = options.authenticator ? guardAuthenticator(options.authenticator, guard('authenticator')) : tokens
   const policy = options.accessPolicy ? guardAccessPolicy(options.accessPolicy, guard('accessPolicy')) : new GrantPolicy(store.grants)
 
   const commits = new CommitFinder()
+  meter.gauge('openRepositories', () => commits.open)
   const events = new StatusEvents(logger)
-  const service = new StatusService({ repositories, commits, store, policy, events, clock, logger })
-  const authentication = new Authentication({ authenticator, failures, clientAddress, logger })
+  const service = new StatusService({ repositories, commits, store, policy, events, clock, logger, meter })
+  const authentication = new Authentication({ authenticator, failures, clientAddress, logger, meter })
   const running = new RunningOperations(options.limits?.requests ?? 1000, logger)
   let closing: Promise<void> | undefined
   const trouble = () => (closing ? 'shutting down' : store.trouble())
@@ -148,7 +160,7 @@ export async function createCommitStatusService(
   }
 
   return {
-    handler: createHandler({ service, authentication, running, trouble, refuseWhenClosed, logger }),
+    handler: createHandler({ service, authentication, running, trouble, refuseWhenClosed, logger, meter }),
     report: async (repository, sha, report, user) => {
       const caller = user === undefined ? { host: true as const } : { user: checkUser(user) }
       return await running.run(async () => await service.report(caller, parseRepositoryName(repository), sha, () => Promise.resolve(report)))
@@ -178,6 +190,8 @@ export async function createCommitStatusService(
     renameRepository: async (from, to) => await running.run(async () => await service.rename(checkName(from), checkName(to))),
     deleteRepository: async (repository) => await running.run(async () => await service.delete(checkName(repository))),
     trouble,
+    meter,
+    ...(prometheus && { metrics: async () => await prometheus.read() }),
     close: () =>
       (closing ??= (async () => {
         await running.close()

@@ -27,6 +27,8 @@ export interface CommitStatusOptions {
   readonly authenticator?: Authenticator
   /** What users may do. Default: the owner, and the grants of the store. */
   readonly accessPolicy?: AccessPolicy
+  /** Whether to measure, for `metrics()`. Default: false. */
+  readonly metrics?: boolean
   /** Where log lines go. Default: nowhere. */
   readonly logger?: Logger
   /** Default: the system's. */
@@ -57,7 +59,7 @@ export function checkOptions(options: unknown): void {
   if (typeof options !== 'object' || options === null) throw new TypeError('createCommitStatusService takes an object of options')
   const given = new Map(Object.entries(options).filter(([, value]) => value !== undefined))
   for (const name of given.keys()) {
-    if (!(name in PARTS) && rulesOf(name).length === 0) throw new TypeError(`createCommitStatusService has no option ${name}`)
+    if (!(name in PARTS) && name !== 'metrics' && rulesOf(name).length === 0) throw new TypeError(`createCommitStatusService has no option ${name}`)
   }
   for (const name of ['repositories', 'store']) {
     if (!given.has(name)) throw new TypeError(`createCommitStatusService needs the option ${name}`)
@@ -66,6 +68,10 @@ export function checkOptions(options: unknown): void {
 }
 
 function checkOption(name: string, value: unknown): void {
+  if (name === 'metrics') {
+    if (typeof value !== 'boolean') throw wrong(name, 'must be boolean', [])
+    return
+  }
   const methods = Object.entries(PARTS).find(([part]) => part === name)?.[1] ?? []
   if (methods.length > 0 && hasMethods(value, methods)) {
     if (name === 'store') checkStore(value)

@@ -6,6 +6,7 @@ import type { Commits } from './git/commits.js'
 import { ConfirmedCommits } from './git/confirmed-commits.js'
 import type { Repositories, Repository } from './git/repositories.js'
 import type { Logger } from './logger.js'
+import type { Meter } from './meter.js'
 import { parseObjectId, type ObjectId } from './object-id.js'
 import { allowedState, keptFieldRules, reportShape } from './report.js'
 import { refusalFor } from './refusal.js'
@@ -31,6 +32,7 @@ export interface StatusServiceParts {
   readonly events: StatusEvents
   readonly clock: Clock
   readonly logger: Logger
+  readonly meter: Meter
 }
 
 /**
@@ -44,7 +46,7 @@ export class StatusService {
 
   constructor(parts: StatusServiceParts) {
     this.#parts = parts
-    this.#confirmed = new ConfirmedCommits(parts.commits)
+    this.#confirmed = new ConfirmedCommits(parts.commits, parts.meter)
   }
 
   /**
@@ -153,8 +155,9 @@ export class StatusService {
   /** Whether the lease still holds and the place in the store's queue are decided in one go, with no await between. */
   async #save(name: RepositoryName, lease: Lease | undefined, commit: ObjectId, report: Report): Promise<CommitStatus> {
     if (lease?.revoked) throw new ServiceError('repository_not_found')
-    const { store, clock, events } = this.#parts
+    const { store, clock, events, meter } = this.#parts
     const { status, previous } = await stored(store.statuses.save(name, commit, report, clock.now()))
+    meter.statusReported(status.state)
     events.emit({ repository: name.full, status, previous })
     return status
   }

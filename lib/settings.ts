@@ -18,6 +18,8 @@ export interface Settings {
   readonly tokenPrefix: string
   readonly authFailures: { readonly limit: number; readonly windowSeconds: number }
   readonly limits: ServerLimits & { readonly requests: number }
+  /** `off`, `main`, or the host and port that they are served on. */
+  readonly metrics: string
   readonly logLevel: string
 }
 

@@ -9,6 +9,8 @@ import { administrationListener } from './admin/remote.js'
 import { socketPath, withShortPath } from './admin/socket-path.js'
 import { systemClock, type Clock } from './clock.js'
 import { createCommitStatusService, type CommitStatusService } from './commit-status-service.js'
+import type { Handler } from './http/handler.js'
+import { metricsHandler } from './http/metrics.js'
 import { HttpServer, logErrors, stop } from './http/server.js'
 import type { Logger } from './logger.js'
 import { reasonOf } from './reason.js'
@@ -32,14 +34,15 @@ export interface StandAlone {
 export async function startStandAlone(settings: Settings, parts: { logger?: Logger; clock?: Clock } = {}): Promise<StandAlone> {
   const { logger = createLogger(settings.logLevel), clock = systemClock } = parts
   const { repositories, store, trustedProxies, tokenPrefix, authFailures, limits } = settings
-  const service = await createCommitStatusService({ repositories, store, trustedProxies, tokenPrefix, authFailures, limits: { requests: limits.requests }, logger, clock })
-  const server = new HttpServer(service.handler, limits, logger)
+  const metrics = settings.metrics !== 'off'
+  const service = await createCommitStatusService({ repositories, store, trustedProxies, tokenPrefix, authFailures, limits: { requests: limits.requests }, metrics, logger, clock })
   let listening: AddressInfo
+  let servers: readonly HttpServer[]
   try {
-    listening = await server.listen(settings.port, settings.host)
-  } catch (cause) {
+    ;({ listening, servers } = await listen(service, settings, logger))
+  } catch (error) {
     await service.close()
-    throw new StartError(`cannot listen on ${settings.host}, port ${settings.port}: ${reasonOf(cause)}; the settings host and port (COMMIT_STATUS_HOST, COMMIT_STATUS_PORT) say where`, { cause })
+    throw error
   }
   const closeSocket = await openSocket(service, settings, logger)
   const { address, family, port } = listening
@@ -47,9 +50,38 @@ export async function startStandAlone(settings: Settings, parts: { logger?: Logg
   return {
     url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
     async close() {
-      await Promise.all([server.close(), closeSocket()])
+      await Promise.all([...servers.map(async (server) => await server.close()), closeSocket()])
       await service.close()
     },
+  }
+}
+
+/** @throws StartError, and then nothing listens */
+async function listen(service: CommitStatusService, { host, port, metrics, limits }: Settings, logger: Logger): Promise<{ listening: AddressInfo; servers: HttpServer[] }> {
+  const { handler, meter } = service
+  const measured = service.metrics && metricsHandler({ metrics: service.metrics, logger, meter })
+  const both: Handler = (request, response) => {
+    if (measured) measured(request, response, () => handler(request, response))
+  }
+  const main = new HttpServer(metrics === 'main' ? both : handler, limits, logger, meter)
+  const apart = measured && metrics !== 'main' ? new HttpServer(measured, limits, logger, meter) : undefined
+  if (apart) {
+    const [, name = '', number = ''] = /^\[?(.+?)\]?:(\d+)$/.exec(metrics) ?? []
+    const { address, port } = await apart.listen(Number(number), name).catch(refused(name, number, 'the setting metrics (COMMIT_STATUS_METRICS) says'))
+    logger.info({ address, port }, 'metrics are served')
+  }
+  try {
+    const listening = await main.listen(port, host).catch(refused(host, port, 'the settings host and port (COMMIT_STATUS_HOST, COMMIT_STATUS_PORT) say'))
+    return { listening, servers: apart ? [main, apart] : [main] }
+  } catch (error) {
+    await apart?.close()
+    throw error
+  }
+}
+
+function refused(host: string, port: number | string, setting: string): (cause: unknown) => never {
+  return (cause) => {
+    throw new StartError(`cannot listen on ${host}, port ${port}: ${reasonOf(cause)}; ${setting} where`, { cause })
   }
 }
 

@@ -26,6 +26,7 @@ const defaults: Settings = {
     unsentBytes: 268_435_456,
     closeSeconds: 4,
   },
+  metrics: 'off',
   logLevel: 'info',
 }
 
@@ -72,6 +73,7 @@ t.test('Every setting can be set in the file and in the environment', async (t) 
     'limits.headerBytes': ['4096', 4096],
     'limits.unsentBytes': ['2000000', 2000000],
     'limits.closeSeconds': ['13', 13],
+    metrics: ['[::1]:9090', '[::1]:9090'],
     logLevel: ['silent', 'silent'],
   }
   t.strictSame(Object.keys(values), settings.map(({ key }) => key), 'each of them is tried here')
@@ -117,6 +119,7 @@ const bounds: [environment: string, accepted: string[], refused: string[]][] = [
   ['COMMIT_STATUS_LIMIT_HEADER_BYTES', ['1024', '1048576'], ['', '1023', '1048577', '1024.5', '10s']],
   ['COMMIT_STATUS_LIMIT_UNSENT_BYTES', ['1048576', '68719476736'], ['', '1048575', '68719476737', '1048576.5', '10s']],
   ['COMMIT_STATUS_LIMIT_CLOSE_SECONDS', ['1', '3600'], ['', '0', '3601', '1.5', '10s']],
+  ['COMMIT_STATUS_METRICS', ['off', 'main', '127.0.0.1:9090', '[::1]:9090', 'localhost:0'], ['', 'on', '9090', ':9090', 'localhost', '127.0.0.1:', '127.0.0.1:port', '127.0.0.1:900000']],
   ['COMMIT_STATUS_LOG_LEVEL', ['fatal', 'error', 'warn', 'info', 'debug', 'silent'], ['', 'trace', 'INFO', '30']],
 ]
 

@@ -26,6 +26,7 @@ const owners = {
   nodegit: ['lib/git/nodegit.ts'],
   pino: ['lib/stand-alone.ts'],
   polka: ['lib/http/handler.ts'],
+  'prom-client': ['lib/prometheus.ts'],
   'proxy-addr': ['lib/http/client-address.ts'],
   // HTTP as well, but over the socket of the commands.
   'raw-body': ['lib/admin/remote.ts', 'lib/http/body.ts'],

@@ -59,6 +59,11 @@ export class CommitFinder implements Commits {
     return await lookUp
   }
 
+  /** Repositories that are held open. */
+  get open(): number {
+    return this.#handles.size
+  }
+
   forget(): void {
     this.#lookUps.clear()
     this.#handles.clear()

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { idleMeter, type Meter } from '../meter.js'
 import type { ObjectId } from '../object-id.js'
 import type { Commits } from './commits.js'
 import type { Repository } from './repositories.js'
@@ -16,20 +17,24 @@ const COMMIT_MILLISECONDS = 60_000
  */
 export class ConfirmedCommits {
   readonly #commits: Commits
+  readonly #meter: Meter
   readonly #confirmed = new LRUCache<string, true>({ max: MOST_COMMITS, ttl: COMMIT_MILLISECONDS })
   /** By directory: a number for every repository that was there, since there are many commits of each. */
   readonly #numbers = new LRUCache<string, { identity: string; number: number }>({ max: MOST_REPOSITORIES })
   #latestNumber = 0
 
-  constructor(commits: Commits) {
+  constructor(commits: Commits, meter: Meter = idleMeter) {
     this.#commits = commits
+    this.#meter = meter
   }
 
   /** Whether `id` names a commit of the repository. Throws as `Commits.has`. */
   has({ directory, identity }: Repository, id: ObjectId): boolean | Promise<boolean> {
     if (identity === undefined) return this.#commits.has(directory, id)
     const key = `${this.#numberOf(directory, identity)} ${id.hex}`
-    return this.#confirmed.has(key) || this.#confirm(key, directory, id, identity)
+    const isKnown = this.#confirmed.has(key)
+    this.#meter.cacheAsked('commits', isKnown)
+    return isKnown || this.#confirm(key, directory, id, identity)
   }
 
   /** To be called when repositories were deleted or renamed. */

@@ -3,6 +3,7 @@ import type { Authenticator, Identity } from '../auth/authenticator.js'
 import type { FailureBudget } from '../auth/failure-budget.js'
 import { ServiceError } from '../errors.js'
 import type { Logger } from '../logger.js'
+import type { Meter } from '../meter.js'
 import type { Caller } from '../service.js'
 import { headerValues } from './header-values.js'
 
@@ -14,6 +15,7 @@ export interface AuthenticationParts {
   readonly failures: FailureBudget
   readonly clientAddress: (request: IncomingMessage) => string
   readonly logger: Logger
+  readonly meter: Meter
 }
 
 /** Who sends a request ("Authentication" of the specification). Cookies are never looked at. */
@@ -36,6 +38,7 @@ export class Authentication {
     const identity = await this.#identity(sent)
     if (!identity) {
       this.#parts.logger.info({ client: address }, 'failed authentication attempt')
+      this.#parts.meter.logInFailed()
       this.#refuseAfter(await this.#parts.failures.recordFailure(address))
       throw new ServiceError('credentials_wrong')
     }

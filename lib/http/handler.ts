@@ -2,6 +2,7 @@ import { IncomingMessage, type ServerResponse } from 'node:http'
 import polka, { type Middleware, type Request } from 'polka'
 import { ServiceError } from '../errors.js'
 import type { Logger } from '../logger.js'
+import type { Meter, Route as RouteName } from '../meter.js'
 import { repositoryName, type RepositoryName } from '../repository-name.js'
 import type { RunningOperations } from '../running-operations.js'
 import type { StatusService } from '../service.js'
@@ -18,6 +19,7 @@ export interface HandlerParts {
   /** Throws `shutting_down` once the service is closing. */
   readonly refuseWhenClosed: () => void
   readonly logger: Logger
+  readonly meter: Meter
 }
 
 /**
@@ -29,16 +31,19 @@ export type Handler = (request: IncomingMessage, response: ServerResponse, next?
 type Operation = (request: Request, response: ServerResponse) => Promise<Answer> | Answer
 
 interface Route {
+  readonly name: RouteName
   readonly method: 'GET' | 'POST'
   readonly path: RegExp
   readonly operation: Operation
 }
 
 /** The HTTP edge: addresses and methods to operations, refusals and failures to answers. */
-export function createHandler({ service, authentication, running, trouble, refuseWhenClosed, logger }: HandlerParts): Handler {
+export function createHandler({ service, authentication, running, trouble, refuseWhenClosed, logger, meter }: HandlerParts): Handler {
+  const parts = { logger, meter }
   // Patterns, since polka's own would take any letter case and a slash at the end. The most used first: each is tried.
   const routes: readonly Route[] = [
     {
+      name: 'list',
       method: 'GET',
       path: /^\/api\/v1\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)\/commits\/(?<sha>[^/]+)\/statuses$/,
       operation: (request) =>
@@ -49,6 +54,7 @@ export function createHandler({ service, authentication, running, trouble, refus
         }),
     },
     {
+      name: 'report',
       method: 'POST',
       path: /^\/api\/v1\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)\/statuses\/(?<sha>[^/]+)$/,
       operation: (request, response) =>
@@ -59,6 +65,7 @@ export function createHandler({ service, authentication, running, trouble, refus
         }),
     },
     {
+      name: 'healthz',
       method: 'GET',
       path: /^\/healthz$/,
       operation: () => {
@@ -69,21 +76,21 @@ export function createHandler({ service, authentication, running, trouble, refus
   ]
 
   const answering =
-    (operation: Operation): Middleware =>
+    (name: RouteName, operation: Operation): Middleware =>
     (request, response) =>
-      new Exchange(request, response, logger).answer(() => {
+      new Exchange(request, response, name, parts).answer(() => {
         refuseWhenClosed()
         checkEscapes(request.path)
         return operation(request, response)
       })
 
   const app = polka({
-    onNoMatch: answering((request) => {
+    onNoMatch: answering('other', (request) => {
       const known = routes.find(({ path }) => path.test(request.path))
       return known ? otherMethod(known.method) : refusal(new ServiceError('path_unknown'))
     }),
   })
-  for (const { method, path, operation } of routes) app.add(method, path, answering(operation))
+  for (const { name, method, path, operation } of routes) app.add(method, path, answering(name, operation))
 
   return (request, response, next) => {
     if (next && !isOurs(request)) {
@@ -95,7 +102,7 @@ export function createHandler({ service, authentication, running, trouble, refus
       // Polka would call a `next` before any route, so it gets none (its type asks for one).
       Reflect.apply(app.handler, app, [request, response])
     } catch (error) {
-      void new Exchange(request, response, logger).answer(() => {
+      void new Exchange(request, response, 'other', parts).answer(() => {
         throw new Error('the request is not as node:http makes it', { cause: error })
       })
     }

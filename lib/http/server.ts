@@ -5,6 +5,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { ServiceError, type ErrorCode } from '../errors.js'
 import type { Logger } from '../logger.js'
+import { idleMeter, type Meter } from '../meter.js'
 import { Exchange, refusal } from './answer.js'
 import { Connection } from './connection.js'
 import type { Handler } from './handler.js'
@@ -35,7 +36,7 @@ export class HttpServer {
   /** Connections that were too many since the last check. */
   #dropped = 0
 
-  constructor(handler: Handler, limits: ServerLimits, logger: Logger) {
+  constructor(handler: Handler, limits: ServerLimits, logger: Logger, meter: Meter = idleMeter) {
     this.#limits = limits
     this.#logger = logger
     const server = createServer({
@@ -60,7 +61,7 @@ export class HttpServer {
     const listener = (request: IncomingMessage, response: ServerResponse) => this.#connections.get(request.socket)?.take(request, response)
     const begin = (request: IncomingMessage, response: ServerResponse) => {
       if (hasOneHost(request)) handler(request, response)
-      else void new Exchange(request, response, logger).answer(() => refusal(new ServiceError('malformed_request')))
+      else void new Exchange(request, response, 'other', { logger, meter }).answer(() => refusal(new ServiceError('malformed_request')))
     }
     server.on('connection', (socket) => {
       this.#connections.set(socket, new Connection(socket, begin))
@@ -74,7 +75,11 @@ export class HttpServer {
     server.on('checkExpectation', listener)
     server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
       if (error.code === 'ECONNRESET') socket.destroy()
-      else this.#connections.get(socket)?.refuse(refusalBytes(error))
+      else {
+        const refused = new ServiceError(unparsed.get(error.code) ?? 'malformed_request')
+        meter.requestAnswered('other', refused.status, 0)
+        this.#connections.get(socket)?.refuse(bytesOf(refused))
+      }
     })
   }
 
@@ -149,8 +154,7 @@ const unparsed = new Map<string | undefined, ErrorCode>([
 ])
 
 /** What node:http could not parse has no request to answer to, yet every answer has the error body. */
-function refusalBytes({ code }: NodeJS.ErrnoException): string {
-  const { status, message } = new ServiceError(unparsed.get(code) ?? 'malformed_request')
+function bytesOf({ status, message }: ServiceError): string {
   const body = JSON.stringify({ error: message })
   const headers = [
     `HTTP/1.1 ${status} ${String(STATUS_CODES[status])}`,

@@ -11,6 +11,7 @@ import { makeToken } from '../../lib/auth/token.js'
 import { ServiceError } from '../../lib/errors.js'
 import { Authentication } from '../../lib/http/authentication.js'
 import { silentLogger } from '../../lib/logger.js'
+import { idleMeter } from '../../lib/meter.js'
 import { hostCommit } from '../fixtures/hosted-commit.js'
 import { statusesOf } from '../fixtures/raw-http.js'
 
@@ -60,8 +61,7 @@ function codeOf(error: unknown): unknown {
 /** A request as it comes out of node:http. */
 function requestWith(token: string): IncomingMessage {
   const request = new IncomingMessage(new Socket())
-  request.headers = { authorization: `Bearer ${token}` }
-  request.headersDistinct = { authorization: [`Bearer ${token}`] }
+  request.rawHeaders = ['Authorization', `Bearer ${token}`]
   return request
 }
 
@@ -79,6 +79,7 @@ t.test('However slow the authenticator is and in whatever order it answers, no m
       failures: new MemoryFailureBudget({ limit, windowSeconds: 600 }),
       clientAddress: () => '198.51.100.1',
       logger: silentLogger,
+      meter: idleMeter,
     })
     const answered: unknown[] = []
     const answers = tokens.map(async (isRight) => {

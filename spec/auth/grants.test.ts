@@ -9,6 +9,7 @@ import { systemClock } from '../../lib/clock.js'
 import { CommitFinder } from '../../lib/git/commit-finder.js'
 import { RepositoryFolder } from '../../lib/git/repository-folder.js'
 import { silentLogger } from '../../lib/logger.js'
+import { idleMeter } from '../../lib/meter.js'
 import { repositoryName, type RepositoryName } from '../../lib/repository-name.js'
 import { StatusService } from '../../lib/service.js'
 import { StatusEvents } from '../../lib/status-events.js'
@@ -144,7 +145,7 @@ async function makeService(t: Test): Promise<{ service: StatusService; store: Le
   })
   const errors: string[] = []
   const logger = { ...silentLogger, error: (_: object, message: string) => void errors.push(message) }
-  const parts = { repositories: new RepositoryFolder(repositories), commits: new CommitFinder(), store, policy: new GrantPolicy(store.grants), events: new StatusEvents(logger), clock: systemClock, logger }
+  const parts = { repositories: new RepositoryFolder(repositories), commits: new CommitFinder(), store, policy: new GrantPolicy(store.grants), events: new StatusEvents(logger), clock: systemClock, logger, meter: idleMeter }
   return { service: new StatusService(parts), store, errors }
 }
 

@@ -75,10 +75,10 @@ function report(sha: string, index: number): LoadRequest {
   return { method: 'POST', path: reportPath(sha), body: JSON.stringify({ context, ...rest }) }
 }
 
-/** Runs a load against both in turn; medians. */
-async function compare(setting: Setting, load: Load, ours: ServerProcess, limit: ServerProcess): Promise<Omit<Row, 'name' | 'goal' | 'reached'>> {
+/** Runs a load against both in turn, once both have been warmed up; medians. */
+async function compare(setting: Setting, load: Load, warmSeconds: number, ours: ServerProcess, limit: ServerProcess): Promise<Omit<Row, 'name' | 'goal' | 'reached'>> {
   const results: [LoadResult, LoadResult][] = []
-  await load.run(ours.url, { seconds: 1 })
+  await load.run(ours.url, { seconds: warmSeconds })
   await load.run(limit.url, { seconds: 1 })
   for (let round = 0; round < setting.rounds; round++) {
     const one = await sound(load, ours, setting)
@@ -135,7 +135,7 @@ function share(name: string, { commits, isPublic = true, least, withToken = !isP
       const limit = await ServerProcess.limit(canned, post)
       try {
         const load = new Load(join(setting.folder, 'requests'), all, { ...authorization, ...condition })
-        const row = await compare(setting, load, server, limit)
+        const row = await compare(setting, load, commits > SMALL ? 20 : 2, server, limit)
         return [{ name, ...row, goal: `≥ ${least}`, reached: (row.ratio ?? 0) >= least }]
       } finally {
         await Promise.all([server.end(), limit.end()])

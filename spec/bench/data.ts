@@ -33,9 +33,9 @@ export async function makeRepositoryOf(folder: string, name: string, commits: nu
     mkdirSync(dirname(directory), { recursive: true })
     await git('init', '--quiet', '--bare', '--initial-branch=main', directory)
     writeFileSync(join(directory, 'git-daemon-export-ok'), '')
-    const ids: string[] = []
-    for (let pack = 0; pack < packs; pack++) ids.push(...(await importCommits(directory, pack, Math.ceil(commits / packs))))
-    writeFileSync(list, ids.join('\n'))
+    const ids: string[][] = []
+    for (let pack = 0; pack < packs; pack++) ids.push(await importCommits(directory, pack, Math.ceil(commits / packs)))
+    writeFileSync(list, ids.flat().join('\n'))
   }
   return { name, commits: readFileSync(list, 'utf8').split('\n') }
 }

@@ -29,6 +29,7 @@ t.test('Unknown options or a part of the wrong shape: a TypeError at creation th
     [{ ...good, limits: 5 }, /option limits/],
     [{ ...good, limits: { requests: 0 } }, /option limits\.requests must be >= 1/],
     [{ ...good, limits: { connections: 5 } }, /no option limits\.connections/],
+    [{ ...good, metrics: 'main' }, /option metrics must be boolean/],
     [{ ...good, host: '127.0.0.1' }, /no option host/],
     [{ ...good, authenticator: () => undefined }, /option authenticator must be an object with authenticate\(\)/],
     [{ ...good, accessPolicy: {} }, /option accessPolicy must be an object with access\(\)/],
@@ -52,4 +53,16 @@ t.test('A store that is in use: an error at creation that names it', async (t) =
   const service = await create(options)
   t.teardown(async () => await service.close())
   await t.rejects(create(options), { message: new RegExp(`store ${join(folder, 'store')} is in use`) })
+})
+
+t.test('With the option metrics, the library tells what it measured; without it, there is nothing to ask', async (t) => {
+  const folder = t.testdir({ repositories: {} })
+  const options = { repositories: join(folder, 'repositories'), store: `level:${join(folder, 'store')}` }
+  for (const metrics of [true, false]) {
+    const service = await createCommitStatusService({ ...options, metrics })
+    const { contentType, text } = (await service.metrics?.()) ?? {}
+    t.equal(contentType, metrics ? 'text/plain; version=0.0.4; charset=utf-8' : undefined)
+    t.equal(text?.includes('commit_status_store_size_bytes'), metrics || undefined)
+    await service.close()
+  }
 })

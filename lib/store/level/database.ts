@@ -1,4 +1,4 @@
-import { mkdir, readdir, rm } from 'node:fs/promises'
+import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Level } from 'level'
 import { reasonOf } from '../../reason.js'
@@ -60,6 +60,13 @@ export class Database {
     await this.#level.close()
     await this.#level.open({ createIfMissing: false })
     for (const listener of this.#reopened) listener()
+  }
+
+  /** Size of its files. */
+  async bytes(): Promise<number> {
+    // LevelDB removes files meanwhile.
+    const sizes = (await readdir(this.folder)).map(async (name) => await stat(join(this.folder, name)).then(({ size }) => size, () => 0))
+    return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
   }
 
   /** Calls `listener` whenever it has been opened again: a change that had failed may be there after all. */

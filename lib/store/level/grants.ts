@@ -1,3 +1,4 @@
+import { idleMeter, type Meter } from '../../meter.js'
 import { parseRepositoryName, type RepositoryName } from '../../repository-name.js'
 import type { Grant, GrantKey, GrantStore } from '../store.js'
 import type { Database, Operation } from './database.js'
@@ -21,11 +22,12 @@ const MOST_PAIRS = 10_000
 export class LevelGrants implements GrantStore {
   readonly #database: Database
   readonly #writer: Writer
-  readonly #known = new ReadCache<readonly Grant[]>(MOST_PAIRS)
+  readonly #known: ReadCache<readonly Grant[]>
 
-  constructor(database: Database, writer: Writer) {
+  constructor(database: Database, writer: Writer, meter: Meter = idleMeter) {
     this.#database = database
     this.#writer = writer
+    this.#known = new ReadCache({ name: 'grants', most: MOST_PAIRS, meter })
     database.onReopen(() => {
       this.#known.clear()
     })

@@ -1,4 +1,5 @@
 import { silentLogger, type Logger } from '../../logger.js'
+import { idleMeter, type Meter } from '../../meter.js'
 import type { RepositoryName } from '../../repository-name.js'
 import type { Store } from '../store.js'
 import { Database } from './database.js'
@@ -25,15 +26,16 @@ export class LevelStore implements Store {
   readonly #checked: Promise<void>
   #closed = false
 
-  private constructor(database: Database, logger: Logger) {
+  private constructor(database: Database, logger: Logger, meter: Meter) {
     this.#database = database
     this.#logger = logger
-    this.#writer = new Writer(database, logger)
-    this.statuses = new LevelStatuses(database, this.#writer)
-    this.tokens = new LevelTokens(database, this.#writer)
-    this.grants = new LevelGrants(database, this.#writer)
+    this.#writer = new Writer(database, logger, undefined, meter)
+    this.statuses = new LevelStatuses(database, this.#writer, meter)
+    this.tokens = new LevelTokens(database, this.#writer, meter)
+    this.grants = new LevelGrants(database, this.#writer, meter)
     this.maintenance = new LevelMaintenance(database)
     this.#checked = this.#tellDamage()
+    meter.gauge('storeBytes', async () => await database.bytes())
   }
 
   /**
@@ -41,8 +43,8 @@ export class LevelStore implements Store {
    * or a little later.
    * @throws StoreLocked when another process has it open, StoreUnavailable when it cannot be opened
    */
-  static async open(folder: string, logger: Logger = silentLogger): Promise<LevelStore> {
-    return new LevelStore(await Database.open(folder), logger)
+  static async open(folder: string, logger: Logger = silentLogger, meter: Meter = idleMeter): Promise<LevelStore> {
+    return new LevelStore(await Database.open(folder), logger, meter)
   }
 
   async renameRepository(from: RepositoryName, to: RepositoryName): Promise<void> {

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import type { CacheName, Meter } from '../../meter.js'
 
 /**
  * Remembers what was read until it changes; reads of the same key at the same time are one. It is right as long as
@@ -6,17 +7,23 @@ import { LRUCache } from 'lru-cache'
  */
 export class ReadCache<V extends object> {
   readonly #known: LRUCache<string, V>
+  readonly #name: CacheName
+  readonly #meter: Meter
   readonly #reading = new Map<string, Promise<V | undefined>>()
 
-  /** @param most of what `sizeOf` tells, over all that is remembered; by default it tells 1 */
-  constructor(most: number, sizeOf: (value: V, key: string) => number = () => 1) {
+  /** @param parts.most of what `sizeOf` tells, over all that is remembered; by default it tells 1 */
+  constructor({ name, most, sizeOf = () => 1, meter }: { name: CacheName; most: number; sizeOf?: (value: V, key: string) => number; meter: Meter }) {
+    this.#name = name
+    this.#meter = meter
     this.#known = new LRUCache({ maxSize: most, sizeCalculation: sizeOf })
   }
 
   /** What is known, or else what `read` finds; that there is nothing is not remembered. */
   get<R extends V | undefined>(key: string, read: () => Promise<R>): V | Promise<R> {
+    const known = this.#known.get(key)
+    this.#meter.cacheAsked(this.#name, known !== undefined)
     // What is being read under a key, the same `read` reads.
-    return this.#known.get(key) ?? (this.#reading.get(key) as Promise<R> | undefined) ?? this.#read(key, read) // eslint-disable-line @typescript-eslint/no-unsafe-type-assertion
+    return known ?? (this.#reading.get(key) as Promise<R> | undefined) ?? this.#read(key, read) // eslint-disable-line @typescript-eslint/no-unsafe-type-assertion
   }
 
   forget(key: string): void {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { STATES, isState, type CommitStatus, type Report } from '../../commit-status.js'
+import { idleMeter, type Meter } from '../../meter.js'
 import type { ObjectId } from '../../object-id.js'
 import type { RepositoryName } from '../../repository-name.js'
 import { serialisedList, withSaved, type SerialisedList, type StatusText } from '../../status-list.js'
@@ -33,11 +34,12 @@ const LIST_BYTES = 500
 export class LevelStatuses implements StatusStore {
   readonly #database: Database
   readonly #writer: Writer
-  readonly #lists = new ReadCache<SerialisedList>(LISTS_BYTES, ({ bytes }) => bytes.length + LIST_BYTES)
+  readonly #lists: ReadCache<SerialisedList>
 
-  constructor(database: Database, writer: Writer) {
+  constructor(database: Database, writer: Writer, meter: Meter = idleMeter) {
     this.#database = database
     this.#writer = writer
+    this.#lists = new ReadCache({ name: 'lists', most: LISTS_BYTES, sizeOf: ({ bytes }) => bytes.length + LIST_BYTES, meter })
     database.onReopen(() => {
       this.#lists.clear()
     })

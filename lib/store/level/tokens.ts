@@ -1,3 +1,4 @@
+import { idleMeter, type Meter } from '../../meter.js'
 import type { TokenRecord, TokenStore, TokenUse } from '../store.js'
 import type { Database } from './database.js'
 import { ReadCache } from './read-cache.js'
@@ -29,11 +30,12 @@ const MOST_TOKENS = 10_000
 export class LevelTokens implements TokenStore {
   readonly #database: Database
   readonly #writer: Writer
-  readonly #known = new ReadCache<TokenRecord>(MOST_TOKENS)
+  readonly #known: ReadCache<TokenRecord>
 
-  constructor(database: Database, writer: Writer) {
+  constructor(database: Database, writer: Writer, meter: Meter = idleMeter) {
     this.#database = database
     this.#writer = writer
+    this.#known = new ReadCache({ name: 'tokens', most: MOST_TOKENS, meter })
     database.onReopen(() => {
       this.#known.clear()
     })

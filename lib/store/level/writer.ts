@@ -1,4 +1,5 @@
 import type { Logger } from '../../logger.js'
+import { idleMeter, type Meter } from '../../meter.js'
 import { StoreFenced, StoreOverloaded, StoreUnavailable } from '../store.js'
 import type { Database, Operation } from './database.js'
 import { Recovery } from './recovery.js'
@@ -53,6 +54,7 @@ export class Writer {
   readonly #logger: Logger
   readonly #recovery: Recovery
   readonly #bounds: QueueBounds
+  readonly #meter: Meter
   readonly #queue: (Waiting | WaitingAlone)[] = []
   readonly #closing = new AbortController()
   #waitingSize = 0
@@ -62,11 +64,13 @@ export class Writer {
   /** Why no change is accepted. */
   #refusal: StoreUnavailable | undefined
 
-  constructor(database: Database, logger: Logger, bounds: QueueBounds = BOUNDS) {
+  constructor(database: Database, logger: Logger, bounds: QueueBounds = BOUNDS, meter: Meter = idleMeter) {
     this.#database = database
     this.#logger = logger
     this.#recovery = new Recovery(database, logger)
     this.#bounds = bounds
+    this.#meter = meter
+    meter.gauge('queuedChanges', () => this.#queue.length)
   }
 
   /** Why no change is accepted at the moment. */
@@ -145,6 +149,7 @@ export class Writer {
   /** From a rejected write on: whether it is on disk nobody knows, and what would follow it might not be recovered. */
   #fence(cause: unknown, waiting: readonly (Waiting | WaitingAlone)[]): void {
     this.#logger.error({ store: this.#database.folder, err: cause, waiting: waiting.length }, 'a write to the store failed: nothing is acknowledged until it is open again')
+    this.#meter.storeFenced()
     const fence = new StoreFenced('a write to the store failed; it is being opened again', { cause })
     this.#refusal ??= fence
     this.#waitingSize = 0
@@ -202,7 +207,11 @@ export class Writer {
         waiting.fail(error)
       }
     }
-    if (operations.size > 0) await this.#database.write([...operations.values()])
+    if (operations.size > 0) {
+      const begun = performance.now()
+      await this.#database.write([...operations.values()])
+      this.#meter.batchWritten(acknowledgements.length, (performance.now() - begun) / 1000)
+    }
     for (const acknowledge of acknowledgements) acknowledge()
   }
 

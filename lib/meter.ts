@@ -1,0 +1,37 @@
+import type { State } from './commit-status.js'
+
+/** What a request was about, as far as it was told: no name, user or token. */
+export type Route = 'list' | 'report' | 'healthz' | 'metrics' | 'other'
+
+export type CacheName = 'lists' | 'tokens' | 'grants' | 'commits'
+
+export type GaugeName = 'queuedChanges' | 'storeBytes' | 'openRepositories'
+
+/** Where measurements go. No method throws. */
+export interface Meter {
+  requestAnswered(route: Route, status: number, seconds: number): void
+  statusReported(state: State): void
+  logInFailed(): void
+  /** Changes that shared one fsync, and how long it took to make them durable. */
+  batchWritten(changes: number, seconds: number): void
+  /** A write failed: nothing is acknowledged until the store is open again. */
+  storeFenced(): void
+  cacheAsked(cache: CacheName, hit: boolean): void
+  /** @param read is asked whenever the measurements are read */
+  gauge(name: GaugeName, read: () => number | Promise<number>): void
+}
+
+/** Measures nothing. */
+export const idleMeter: Meter = {
+  requestAnswered: nothing,
+  statusReported: nothing,
+  logInFailed: nothing,
+  batchWritten: nothing,
+  storeFenced: nothing,
+  cacheAsked: nothing,
+  gauge: nothing,
+}
+
+function nothing(): void {
+  // Nobody reads it.
+}

@@ -1,0 +1,85 @@
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+import { STATES, type State } from './commit-status.js'
+import type { CacheName, GaugeName, Meter, Route } from './meter.js'
+
+/** Measurements in the text format of Prometheus. */
+export interface MetricsText {
+  readonly contentType: string
+  readonly text: string
+}
+
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+const CHANGES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
+
+const GAUGES: Readonly<Record<GaugeName, readonly [name: string, help: string]>> = {
+  queuedChanges: ['commit_status_store_queued_changes', 'Changes that wait for the disk.'],
+  storeBytes: ['commit_status_store_size_bytes', 'Size of the files of the store.'],
+  openRepositories: ['commit_status_open_repositories', 'Repositories held open by libgit2.'],
+}
+
+/** A meter that Prometheus reads; what the process itself does, the lag of the event loop above all, is measured too. */
+export class Prometheus implements Meter {
+  readonly #registry = new Registry()
+  readonly #registers = [this.#registry]
+  readonly #requests = new Counter({ name: 'commit_status_http_requests_total', help: 'Requests that were answered.', labelNames: ['route', 'status'], registers: this.#registers })
+  readonly #requestSeconds = new Histogram({
+    name: 'commit_status_http_request_duration_seconds',
+    help: 'Time from the headers of a request to its answer.',
+    labelNames: ['route'],
+    buckets: SECONDS,
+    registers: this.#registers,
+  })
+  readonly #reports = new Counter({ name: 'commit_status_reports_total', help: 'Reports that were saved.', labelNames: ['state'], registers: this.#registers })
+  readonly #failedLogIns = new Counter({ name: 'commit_status_failed_logins_total', help: 'Requests with credentials that were wrong.', registers: this.#registers })
+  readonly #batchChanges = new Histogram({ name: 'commit_status_store_batch_changes', help: 'Changes that shared one fsync.', buckets: CHANGES, registers: this.#registers })
+  readonly #batchSeconds = new Histogram({ name: 'commit_status_store_batch_duration_seconds', help: 'Time to make a batch durable.', buckets: SECONDS, registers: this.#registers })
+  readonly #fences = new Counter({ name: 'commit_status_store_fences_total', help: 'Writes that failed: nothing was acknowledged until the store was open again.', registers: this.#registers })
+  readonly #lookUps = new Counter({ name: 'commit_status_cache_lookups_total', help: 'What was looked for in memory.', labelNames: ['cache', 'result'], registers: this.#registers })
+
+  constructor() {
+    for (const state of STATES) this.#reports.inc({ state }, 0)
+    collectDefaultMetrics({ register: this.#registry })
+  }
+
+  requestAnswered(route: Route, status: number, seconds: number): void {
+    this.#requests.inc({ route, status })
+    this.#requestSeconds.observe({ route }, seconds)
+  }
+
+  statusReported(state: State): void {
+    this.#reports.inc({ state })
+  }
+
+  logInFailed(): void {
+    this.#failedLogIns.inc()
+  }
+
+  batchWritten(changes: number, seconds: number): void {
+    this.#batchChanges.observe(changes)
+    this.#batchSeconds.observe(seconds)
+  }
+
+  storeFenced(): void {
+    this.#fences.inc()
+  }
+
+  cacheAsked(cache: CacheName, hit: boolean): void {
+    this.#lookUps.inc({ cache, result: hit ? 'hit' : 'miss' })
+  }
+
+  gauge(gauge: GaugeName, read: () => number | Promise<number>): void {
+    const [name, help] = GAUGES[gauge]
+    new Gauge({
+      name,
+      help,
+      registers: this.#registers,
+      async collect() {
+        this.set(await read())
+      },
+    })
+  }
+
+  async read(): Promise<MetricsText> {
+    return { contentType: this.#registry.contentType, text: await this.#registry.metrics() }
+  }
+}
