@@ -16,7 +16,7 @@ import type { Logger } from './logger.js'
 import { reasonOf } from './reason.js'
 import type { Settings } from './settings.js'
 import { StartError } from './start-error.js'
-import { levelFolder } from './store/open-store.js'
+import { levelFolder } from './store/address.js'
 
 /** A service with a server of its own. */
 export interface StandAlone {

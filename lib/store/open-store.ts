@@ -1,5 +1,6 @@
 import type { Logger } from '../logger.js'
 import type { Meter } from '../meter.js'
+import { levelFolder } from './address.js'
 import { LevelStore } from './level/level-store.js'
 import type { Store } from './store.js'
 
@@ -9,10 +10,4 @@ import type { Store } from './store.js'
  */
 export async function openStore(address: string, logger?: Logger, meter?: Meter): Promise<Store> {
   return await LevelStore.open(levelFolder(address), logger, meter)
-}
-
-/** The folder of a LevelDB store. */
-export function levelFolder(address: string): string {
-  if (!address.startsWith('level:')) throw new TypeError(`no store of this kind: ${address}`)
-  return address.slice('level:'.length)
 }

@@ -1,17 +1,9 @@
-import { stat } from 'node:fs/promises'
 import type { Command } from 'commander'
-import { LocalAdministration, type Administration } from '../../lib/admin/administration.js'
+import type { Administration } from '../../lib/admin/administration.js'
 import { NoService, remoteAdministration } from '../../lib/admin/remote.js'
 import { socketPath } from '../../lib/admin/socket-path.js'
-import { Tokens } from '../../lib/auth/tokens.js'
-import { systemClock } from '../../lib/clock.js'
-import { RepositoryFolder } from '../../lib/git/repository-folder.js'
-import { silentLogger, type Logger } from '../../lib/logger.js'
-import type { Settings } from '../../lib/settings.js'
-import { StoreLocked } from '../../lib/store/store.js'
-import { levelFolder, openStore } from '../../lib/store/open-store.js'
-import { StoreUnavailable } from '../../lib/store/store.js'
-import { visible } from './output.js'
+import { levelFolder } from '../../lib/store/address.js'
+import { StoreLocked, StoreUnavailable } from '../../lib/store/store.js'
 import { patiently } from './patience.js'
 import { settingsOf } from './settings.js'
 
@@ -25,40 +17,13 @@ export async function administer<T>(command: Command, use: (administration: Admi
         return await use(remoteAdministration(socketPath(folder)))
       } catch (error) {
         if (!(error instanceof NoService)) throw error
+        // Only here: a command that the service carries out, or that reports over HTTP, does without LevelDB.
+        const { inStore } = await import('./in-store.js')
         return await inStore(settings, folder, use)
       }
     })
   } catch (error) {
     if (!(error instanceof StoreLocked)) throw error
     throw new StoreUnavailable(`${error.message}, which does not answer on ${socketPath(folder)}`, { cause: error })
-  }
-}
-
-async function inStore<T>(settings: Settings, folder: string, use: (administration: Administration) => Promise<T>): Promise<T> {
-  await refuseForeign(folder)
-  const store = await openStore(settings.store, onStandardError)
-  const tokens = new Tokens({ store: store.tokens, prefix: settings.tokenPrefix, clock: systemClock, logger: silentLogger })
-  try {
-    return await use(new LocalAdministration({ store, tokens, repositories: new RepositoryFolder(settings.repositories) }))
-  } finally {
-    await tokens.close()
-    await store.close()
-  }
-}
-
-/** What an admin must know of the store is said beside what the command prints. */
-const onStandardError: Logger = {
-  ...silentLogger,
-  error(facts, message) {
-    console.error(`commit-status: ${message}`)
-    if ('damage' in facts && Array.isArray(facts.damage)) for (const words of facts.damage) console.error(`  ${visible(String(words))}`)
-  },
-}
-
-/** What root writes into the service's store, the service could not read any more. */
-async function refuseForeign(folder: string): Promise<void> {
-  const owner = await stat(folder).catch(() => undefined)
-  if (owner && process.geteuid?.() === 0 && owner.uid !== 0) {
-    throw new StoreUnavailable(`the store ${folder} belongs to user ${owner.uid} and no service is running: run this as that user`)
   }
 }
