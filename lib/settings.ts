@@ -28,8 +28,8 @@ export class SettingsError extends Error {
   override readonly name = 'SettingsError'
 }
 
-/** Variables with the prefix that are no settings: the settings file, and the token of a CI agent. */
-const OTHER_VARIABLES = ['COMMIT_STATUS_CONFIG', 'COMMIT_STATUS_TOKEN']
+/** Variables with the prefix that are no settings: the settings file, and what a CI agent reports with. */
+const OTHER_VARIABLES = ['COMMIT_STATUS_CONFIG', 'COMMIT_STATUS_TOKEN', 'COMMIT_STATUS_URL']
 
 type Tree = { [key: string]: SettingValue | Tree }
 

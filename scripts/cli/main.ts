@@ -7,14 +7,16 @@ import { StartError } from '../../lib/start-error.js'
 import { StoreCorrupt, StoreUnavailable } from '../../lib/store/store.js'
 import { accessCommand } from './access.js'
 import { repoCommand } from './repo.js'
+import { ReportRefused, ServiceNotReached } from './report-client.js'
 import { serveCommand } from './serve.js'
 import { statusCommand } from './status.js'
 import { storeCommand } from './store.js'
 import { tokenCommand } from './token.js'
 
-/** Exit statuses: 0 done, 1 failed, 2 wrong use. */
+/** Exit statuses: 0 done, 1 failed, 2 wrong use; 3 of a report, the service was not reached. */
 const FAILED = 1
 const WRONG_USE = 2
+const NOT_REACHED = 3
 
 /** Runs one command line and sets the exit status. Never rejects. */
 export async function main(args: readonly string[]): Promise<void> {
@@ -40,11 +42,12 @@ export async function main(args: readonly string[]): Promise<void> {
 
 function exitStatus(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USE
+  if (error instanceof ServiceNotReached) return NOT_REACHED
   return error instanceof SettingsError ? WRONG_USE : FAILED
 }
 
 /** What comes of wrong use or of the machine, and is told in a sentence. */
-const EXPECTED = [AdministrationError, CommandFailed, SettingsError, StartError, StoreCorrupt, StoreUnavailable]
+const EXPECTED = [AdministrationError, CommandFailed, ReportRefused, ServiceNotReached, SettingsError, StartError, StoreCorrupt, StoreUnavailable]
 
 /** Only a fault of ours shows where it happened. */
 function inWords(error: unknown): string {

@@ -1,9 +1,10 @@
 import type { Command } from 'commander'
 import { administer } from './administration.js'
 import { printRecords } from './output.js'
+import { reportCommand } from './report.js'
 
 export function statusCommand(program: Command): void {
-  const status = program.command('status').helpCommand(false).description('list statuses')
+  const status = program.command('status').helpCommand(false).description('list statuses, report them')
 
   status
     .command('list')
@@ -25,4 +26,6 @@ export function statusCommand(program: Command): void {
         options.json,
       )
     })
+
+  reportCommand(status)
 }

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
-import ms, { type StringValue } from 'ms'
 import { administer } from './administration.js'
+import { milliseconds } from './duration.js'
 import { printRecords, toJson } from './output.js'
 
 export function tokenCommand(program: Command): void {
@@ -60,14 +60,11 @@ export function tokenCommand(program: Command): void {
     })
 }
 
-function isDuration(text: string): text is StringValue {
-  return /^\d{1,6}[smhdw]$/.test(text)
-}
-
 /** When a token expires: ISO 8601, or `never`. */
 function expiry(text: string): string {
   if (text === 'never') return text
-  const time = isDuration(text) ? Date.now() + ms(text) : /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : NaN
+  const length = milliseconds(text)
+  const time = length !== undefined ? Date.now() + length : /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : NaN
   if (Number.isNaN(time)) throw new InvalidArgumentError('It must be like 30s, 12h, 90d or 2031-01-31, or never.')
   if (time <= Date.now()) throw new InvalidArgumentError('It must not be in the past.')
   return new Date(time).toISOString()

@@ -4,7 +4,7 @@ import { CommandPlace } from '../fixtures/command.js'
 
 const commands = [
   ...['set-up', 'serve', 'token', 'token create', 'token list', 'token revoke', 'access', 'access grant', 'access revoke', 'access list'],
-  ...['repo', 'repo list', 'repo public', 'repo private', 'status', 'status list', 'store', 'store verify', 'store backup'],
+  ...['repo', 'repo list', 'repo public', 'repo private', 'status', 'status list', 'status report', 'store', 'store verify', 'store backup'],
 ]
 const groups = ['token', 'access', 'repo', 'status', 'store']
 
