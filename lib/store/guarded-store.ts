@@ -6,10 +6,12 @@ import { StoreUnavailable, type Grant, type SavedStatus, type Store, type TokenR
 /** A store of the host, behind a guard: see host-parts.ts. */
 export function guardStore(store: Store, guard: Guard): Store {
   const { statuses, tokens, grants } = store
+  const remove = statuses.remove?.bind(statuses)
   return {
     statuses: {
       save: async (...args) => await guarded(guard, 'statuses.save', () => statuses.save(...args), isSaved),
       list: async (...args) => await guarded(guard, 'statuses.list', () => statuses.list(...args), isStatusList),
+      ...(remove && { remove: async (...args) => await guarded(guard, 'statuses.remove', () => remove(...args), isCount) }),
       // Read by commands only, a page at a time.
       scan: (...args) => statuses.scan(...args),
     },
@@ -74,6 +76,10 @@ function isTokenOrNothing(answer: unknown): answer is TokenRecord | undefined {
 
 function isBoolean(answer: unknown): answer is boolean {
   return typeof answer === 'boolean'
+}
+
+function isCount(answer: unknown): answer is number {
+  return Number.isSafeInteger(answer) && Number(answer) >= 0
 }
 
 function isNothing(answer: unknown): answer is undefined {

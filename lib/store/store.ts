@@ -127,6 +127,17 @@ export interface StatusStore {
    */
   serialised?(repository: RepositoryName, commit: ObjectId): SerialisedList | Promise<SerialisedList>
 
+  /**
+   * Removes the status of a context, or of every context of a commit: all or none. Reads none of them, so that it gets
+   * rid of a damaged one too.
+   * @param context `undefined`: every one
+   * @returns how many there were
+   */
+  remove?(repository: RepositoryName, commit: ObjectId, context: string | undefined): Promise<number>
+
+  /** How many statuses a repository has, damaged ones included, where the store has a better way to it than to scan. */
+  count?(repository: RepositoryName): Promise<number>
+
   /** All statuses of a repository, ordered by commit and then by context; as they were when the scan began. */
   scan(repository: RepositoryName): AsyncIterable<CommitStatus>
 }

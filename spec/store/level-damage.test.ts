@@ -67,6 +67,17 @@ t.test('A damaged value refuses the changes that need it and no other, although 
   t.equal(store.trouble(), undefined, 'the store goes on')
 })
 
+for (const context of ['ci', undefined]) {
+  t.test(`A damaged status is counted, and can be removed (${context ?? 'with all of its commit'}); then its context takes reports again`, async (t) => {
+    const store = await damagedStore(t, () => ({ [CI]: '{}' }))
+    await t.rejects(store.statuses.serialised(repository, commit), StoreCorrupt)
+    t.ok(await store.statuses.count(repository))
+    t.ok(await store.statuses.remove(repository, commit, context))
+    t.match(JSON.parse(String((await store.statuses.serialised(repository, commit)).bytes)), { statuses: context === undefined ? [] : [{}] })
+    t.equal((await store.statuses.save(repository, commit, reportOf('ci'), 0)).previous, undefined)
+  })
+}
+
 t.test('A damaged token or grant is StoreCorrupt, and can still be removed', async (t) => {
   const store = await damagedStore(t, () => ({ [TOKEN]: '{}', [GRANT]: '{}' }))
   await t.rejects(store.tokens.get('0a'), StoreCorrupt)

@@ -50,6 +50,27 @@ class Compared {
   }
 }
 
+/** For stores that offer it. */
+class RemoveStatuses implements fc.AsyncCommand<ModelStore, Compared> {
+  readonly #args: Parameters<ModelStore['statuses']['remove']>
+
+  constructor(args: Parameters<ModelStore['statuses']['remove']>) {
+    this.#args = args
+  }
+
+  check(): boolean {
+    return true
+  }
+
+  async run(model: ModelStore, { store }: Compared): Promise<void> {
+    if (store.statuses.remove) deepStrictEqual(await store.statuses.remove(...this.#args), await model.statuses.remove(...this.#args))
+  }
+
+  toString(): string {
+    return `remove statuses ${fc.stringify(this.#args)}`
+  }
+}
+
 /** Does the same with the model and with the real store, and compares what they answer. */
 class Call implements fc.AsyncCommand<ModelStore, Compared> {
   readonly #words: string
@@ -87,8 +108,9 @@ function call<T extends unknown[]>(words: string, args: { [K in keyof T]: fc.Arb
 const repositories = ['a/b', 'a/b-c', 'a-b/c', 'a/B'].map(repositoryNamed)
 const repository = fc.constantFrom(...repositories)
 const commit = fc.constantFrom(commitId('12ab'), commitId('12ab', 64), commitId('ff'))
+const context = fc.constantFrom('default', 'ci/a', 'ci', '\uffff', '\u{1f600}', '!')
 const report = fc.record({
-  context: fc.constantFrom('default', 'ci/a', 'ci', '\uffff', '\u{1f600}', '!'),
+  context,
   state: fc.constantFrom(...STATES),
   description: fc.constantFrom(null, '', 'ok', '{"v":1}'),
   target_url: fc.constantFrom(null, 'https://ci.example/'),
@@ -104,6 +126,7 @@ const grant = fc.tuple(on, user, fc.constantFrom('read' as const, 'write' as con
 const commands = [
   call('save', [repository, commit, report, time], async ({ statuses }, ...args) => await statuses.save(...args)),
   call('save at once', [fc.array(fc.tuple(repository, commit, report, time), { maxLength: 8 })], async ({ statuses }, all) => await Promise.all(all.map((args) => statuses.save(...args)))),
+  fc.tuple(repository, commit, fc.option(context, { nil: undefined })).map((args) => new RemoveStatuses(args)),
   call('list', [repository, commit], async ({ statuses }, ...args) => await statuses.list(...args)),
   call('scan', [repository], async ({ statuses }, repository) => await collect(statuses.scan(repository))),
   call('add token', [token], async ({ tokens }, token) => {

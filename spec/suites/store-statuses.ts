@@ -139,6 +139,42 @@ export function statusSuite(t: Test, factory: StoreFactory): void {
     )
   })
 
+  t.test('Statuses of a commit are removed, of one context or of all, and of nothing else; where the store offers it', async (t) => {
+    const { statuses } = await openedStore(t, factory)
+    if (!statuses.remove) return
+    const places = ['alice/hello', 'alice/hello-2'].flatMap((name) => [commit, commitId('c0ffee', 64), commitId('c0ffef')].map((id) => [repositoryNamed(name), id] as const))
+    for (const [name, id] of places) for (const context of ['ci', 'ci/a', 'c', '\uffff']) await statuses.save(name, id, reportOf(context), NOON)
+    const left = async () => await Promise.all(places.map(async ([name, id]) => (await statuses.list(name, id)).map((status) => status.context)))
+    const all = ['c', 'ci', 'ci/a', '\uffff']
+    t.equal(await statuses.remove(repository, commit, 'none'), 0)
+    t.equal(await statuses.remove(repository, commit, 'ci'), 1)
+    t.strictSame(await left(), [['c', 'ci/a', '\uffff'], all, all, all, all, all])
+    t.equal(await statuses.remove(repository, commit, 'ci'), 0)
+    t.equal(await statuses.remove(repository, commit, undefined), 3)
+    t.strictSame(await left(), [[], all, all, all, all, all])
+    t.equal(await statuses.remove(repository, commit, undefined), 0)
+  })
+
+  t.test('After a removal a report is the first of its context', async (t) => {
+    const { statuses } = await openedStore(t, factory)
+    if (!statuses.remove) return
+    const first = await statuses.save(repository, commit, reportOf('ci'), NOON)
+    // What was accepted before it is removed, what comes after it stays.
+    const [second, removed, third] = await Promise.all([statuses.save(repository, commit, reportOf('ci'), NOON + 1), statuses.remove(repository, commit, 'ci'), statuses.save(repository, commit, reportOf('ci'), NOON + 2)])
+    t.strictSame([second.previous, removed, third.previous], [first.status, 1, undefined])
+    t.not(third.status.id, first.status.id)
+    t.equal(third.status.created_at, '2026-01-31T12:00:00.002Z')
+    t.strictSame(await statuses.list(repository, commit), [third.status])
+  })
+
+  t.test('Statuses are counted for a repository, where the store has a way to it', async (t) => {
+    const { statuses } = await openedStore(t, factory)
+    if (!statuses.count) return
+    t.equal(await statuses.count(repository), 0)
+    for (const name of ['alice/hello', 'alice/hello-2']) for (const context of ['a', 'b']) await statuses.save(repositoryNamed(name), commit, reportOf(context), NOON)
+    t.equal(await statuses.count(repository), 2)
+  })
+
   t.test('A scan shows what was there when it began, and may be left early', async (t) => {
     const { statuses } = await openedStore(t, factory)
     const saved = []

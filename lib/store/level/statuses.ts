@@ -76,6 +76,27 @@ export class LevelStatuses implements StatusStore {
     })
   }
 
+  async remove(repository: RepositoryName, commit: ObjectId, context: string | undefined): Promise<number> {
+    const list = prefix(repository, commit)
+    const database = this.#database
+    let removed = 0
+    await this.#writer.applyAlone(async function* () {
+      for await (const [key] of database.scan(list)) {
+        if (context !== undefined && key !== `${list}${context}`) continue
+        removed++
+        yield { type: 'del', key }
+      }
+    })
+    this.#lists.forget(list)
+    return removed
+  }
+
+  async count(repository: RepositoryName): Promise<number> {
+    let found = 0
+    for await (const _ of this.#database.scan(`${repository.full}/`)) found++
+    return found
+  }
+
   /** To be called when statuses of whole repositories have moved or gone. */
   forgetLists(): void {
     this.#lists.clear()
