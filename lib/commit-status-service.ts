@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Access } from './access.js'
 import type { AdministrationParts } from './admin/administration.js'
+import { audit } from './audit.js'
 import type { Identity } from './auth/authenticator.js'
 import type { FailureBudget } from './auth/failure-budget.js'
 import { GrantPolicy } from './auth/grants.js'
@@ -154,6 +155,10 @@ export async function createCommitStatusService(
   const authentication = new Authentication({ authenticator, failures, clientAddress, logger, meter })
   const running = new RunningOperations(options.limits?.requests ?? 1000, logger)
   let closing: Promise<void> | undefined
+  const changes: AdministrationParts['changes'] = {
+    renameRepository: async (from, to) => await running.run(async () => await service.rename(from, to)),
+    deleteRepository: async (name) => await running.run(async () => await service.delete(name)),
+  }
   const trouble = () => (closing ? 'shutting down' : store.trouble())
   const refuseWhenClosed = () => {
     if (closing) throw new ServiceError('shutting_down')
@@ -187,8 +192,14 @@ export async function createCommitStatusService(
       const name = parseRepositoryName(repository)
       return name && !closing ? await service.access(user === undefined ? undefined : checkUser(user), name) : 'none'
     },
-    renameRepository: async (from, to) => await running.run(async () => await service.rename(checkName(from), checkName(to))),
-    deleteRepository: async (repository) => await running.run(async () => await service.delete(checkName(repository))),
+    renameRepository: async (from, to) => {
+      await changes.renameRepository(checkName(from), checkName(to))
+      audit(logger, 'host', { from, to }, 'repository renamed')
+    },
+    deleteRepository: async (repository) => {
+      await changes.deleteRepository(checkName(repository))
+      audit(logger, 'host', { repository }, 'repository deleted')
+    },
     trouble,
     meter,
     ...(prometheus && { metrics: async () => await prometheus.read() }),
@@ -202,7 +213,7 @@ export async function createCommitStatusService(
           commits.close()
         }
       })()),
-    administered: { store, tokens, ...(repositories instanceof RepositoryFolder && { repositories }) },
+    administered: { store, tokens, changes, logger, ...(repositories instanceof RepositoryFolder && { repositories }) },
   }
 }
 

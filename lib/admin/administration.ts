@@ -1,10 +1,14 @@
 import { ACCESS } from '../access.js'
+import { audit, type UnixUser } from '../audit.js'
 import type { Tokens } from '../auth/tokens.js'
 import type { CommitStatus } from '../commit-status.js'
 import type { RepositoryFolder } from '../git/repository-folder.js'
-import { parseObjectId } from '../object-id.js'
+import type { Logger } from '../logger.js'
+import { parseObjectId, type ObjectId } from '../object-id.js'
+import { reasonOf } from '../reason.js'
 import { isOwnerName, parseRepositoryName, type RepositoryName } from '../repository-name.js'
 import { BackupRefused, type Store, type StoreCounts, type StoreFindings, type StoreMaintenance, type TokenRecord, type TokenUse } from '../store/store.js'
+import { latestCommits, type ReportedCommit } from './latest-commits.js'
 
 /** What an admin asked for cannot be done; the message says why, in words for the admin. */
 export class AdministrationError extends Error {
@@ -27,24 +31,59 @@ export interface ListedRepository {
   readonly visibility: 'public' | 'private'
 }
 
+export interface ListedRepositories {
+  readonly repositories: readonly ListedRepository[]
+  /** What of the folder could not be read, in words; what is below it is not listed. */
+  readonly problems: readonly string[]
+}
+
+/** What the store has of a repository. */
+export interface RepositoryCounts {
+  readonly statuses: number
+  readonly grants: number
+}
+
+/** As many commits as an admin is told of at once. */
+export const MOST_COMMITS = 1000
+
 /**
  * What an admin does with a service, whether it is running or not; every change is on disk, and seen by the running
  * service, once its promise has resolved. Arguments and results are plain JSON, since they may cross a socket.
+ * Every change is one line of the log, with `by`: who asks for it.
  * All reject with `AdministrationError` when an argument is wrong or what it names does not exist.
  */
 export interface Administration {
   /** @param request.expiresAt ISO 8601, `null`: never */
-  createToken(request: { user: string; name: string; scopes: readonly string[]; expiresAt: string | null }): Promise<{ token: string } & ListedToken>
+  createToken(request: { user: string; name: string; scopes: readonly string[]; expiresAt: string | null }, by?: UnixUser): Promise<{ token: string } & ListedToken>
   listTokens(user: string | null): Promise<ListedToken[]>
-  revokeToken(id: string): Promise<void>
-  grantAccess(on: string, user: string, access: string): Promise<void>
-  revokeAccess(on: string, user: string): Promise<void>
+  revokeToken(id: string, by?: UnixUser): Promise<void>
+  grantAccess(on: string, user: string, access: string, by?: UnixUser): Promise<void>
+  revokeAccess(on: string, user: string, by?: UnixUser): Promise<void>
   /** @param on `null`: every grant; `owner`: its repositories' grants too */
   listAccess(on: string | null): Promise<ListedGrant[]>
-  listRepositories(): Promise<ListedRepository[]>
-  setVisibility(repository: string, visibility: 'public' | 'private'): Promise<void>
+  listRepositories(): Promise<ListedRepositories>
+  setVisibility(repository: string, visibility: 'public' | 'private', by?: UnixUser): Promise<void>
+  countRepository(repository: string): Promise<RepositoryCounts>
+  /**
+   * Moves the statuses and grants of a repository to another name, as `Store.renameRepository` does.
+   * @returns what there was to move, a moment before
+   */
+  renameRepository(from: string, to: string, by?: UnixUser): Promise<RepositoryCounts>
+  /** Removes the statuses and grants of a repository. @returns what there was, a moment before */
+  deleteRepository(repository: string, by?: UnixUser): Promise<RepositoryCounts>
   /** @param sha `null`: of every commit that has any */
   listStatuses(repository: string, sha: string | null): Promise<CommitStatus[]>
+  /**
+   * The commits of a repository that were reported on last, the latest first, with their statuses.
+   * @param limit 1 to `MOST_COMMITS`
+   */
+  latestCommits(repository: string, limit: number): Promise<ReportedCommit[]>
+  /**
+   * Removes statuses of a commit, damaged ones too.
+   * @param context `null`: of every context
+   * @returns how many there were
+   */
+  deleteStatuses(repository: string, sha: string, context: string | null, by?: UnixUser): Promise<number>
   /** Reads everything, and checks every checksum there is. */
   verifyStore(): Promise<StoreFindings>
   /**
@@ -57,6 +96,10 @@ export interface Administration {
 export interface AdministrationParts {
   readonly store: Store
   readonly tokens: Tokens
+  /** How a repository is renamed and deleted: in a running service with the reports in mind that are under way. */
+  readonly changes: Pick<Store, 'renameRepository' | 'deleteRepository'>
+  /** Where the changes are written down. */
+  readonly logger: Logger
   /** Absent where the host has its own. */
   readonly repositories?: RepositoryFolder
 }
@@ -65,20 +108,26 @@ export interface AdministrationParts {
 export class LocalAdministration implements Administration {
   readonly #store: Store
   readonly #tokens: Tokens
+  readonly #changes: AdministrationParts['changes']
+  readonly #logger: Logger
   readonly #repositories: RepositoryFolder | undefined
 
   constructor(parts: AdministrationParts) {
     this.#store = parts.store
     this.#tokens = parts.tokens
+    this.#changes = parts.changes
+    this.#logger = parts.logger
     this.#repositories = parts.repositories
   }
 
-  async createToken(request: { user: string; name: string; scopes: readonly string[]; expiresAt: string | null }): Promise<{ token: string } & ListedToken> {
+  async createToken(request: { user: string; name: string; scopes: readonly string[]; expiresAt: string | null }, by?: UnixUser): Promise<{ token: string } & ListedToken> {
     const expiresAt = request.expiresAt === null ? null : Date.parse(request.expiresAt)
     if (Number.isNaN(expiresAt)) throw new AdministrationError(`${String(request.expiresAt)} is no time`)
     const unknown = request.scopes.find((scope) => scope !== 'repo')
     if (unknown !== undefined) throw new AdministrationError(`there is no scope ${unknown}`)
     const { token, record } = await this.#tokens.create({ ...request, user: checkUser(request.user), expiresAt })
+    const { id, user, name, scopes, expires_at } = record
+    audit(this.#logger, by, { token: id, user, name, scopes, expires_at }, 'token created')
     return { token, ...listed({ ...record, last_used_at: null }) }
   }
 
@@ -86,19 +135,24 @@ export class LocalAdministration implements Administration {
     return (await this.#store.tokens.list(user ?? undefined)).map(listed)
   }
 
-  async revokeToken(id: string): Promise<void> {
+  async revokeToken(id: string, by?: UnixUser): Promise<void> {
+    // A damaged token can be revoked as well: then it is not told whose it was.
+    const record = await this.#store.tokens.get(id).catch(() => undefined)
     if (!(await this.#store.tokens.remove(id))) throw new AdministrationError(`there is no token ${id}`)
+    audit(this.#logger, by, { token: id, user: record?.user, name: record?.name }, 'token revoked')
   }
 
-  async grantAccess(on: string, user: string, access: string): Promise<void> {
+  async grantAccess(on: string, user: string, access: string, by?: UnixUser): Promise<void> {
     const level = ACCESS.find((candidate) => candidate === access)
     if (level === undefined || level === 'none') throw new AdministrationError(`access must be read or write, not ${access}`)
     await this.#store.grants.set({ ...target(on), user: checkUser(user), access: level })
+    audit(this.#logger, by, { on, user, access }, 'access granted')
   }
 
-  async revokeAccess(on: string, user: string): Promise<void> {
+  async revokeAccess(on: string, user: string, by?: UnixUser): Promise<void> {
     const removed = await this.#store.grants.remove({ ...target(on), user: checkUser(user) })
     if (!removed) throw new AdministrationError(`${user} has no grant on ${on}`)
+    audit(this.#logger, by, { on, user }, 'access revoked')
   }
 
   async listAccess(on: string | null): Promise<ListedGrant[]> {
@@ -106,14 +160,38 @@ export class LocalAdministration implements Administration {
     return (await this.#store.grants.list(owner, repository)).map(({ owner, repository, user, access }) => ({ on: repository?.full ?? owner, user, access }))
   }
 
-  async listRepositories(): Promise<ListedRepository[]> {
-    const found: ListedRepository[] = []
-    for await (const { name, public: isPublic } of this.#folder().list()) found.push({ repository: name.full, visibility: isPublic ? 'public' : 'private' })
-    return found
+  async listRepositories(): Promise<ListedRepositories> {
+    const repositories: ListedRepository[] = []
+    const problems: string[] = []
+    const found = this.#folder().list((error) => void problems.push(reasonOf(error)))
+    for await (const { name, public: isPublic } of found) repositories.push({ repository: name.full, visibility: isPublic ? 'public' : 'private' })
+    return { repositories, problems }
   }
 
-  async setVisibility(repository: string, visibility: 'public' | 'private'): Promise<void> {
+  async setVisibility(repository: string, visibility: 'public' | 'private', by?: UnixUser): Promise<void> {
     if (!(await this.#folder().setPublic(checkRepository(repository), visibility === 'public'))) throw new AdministrationError(`there is no repository ${repository}`)
+    audit(this.#logger, by, { repository }, `repository made ${visibility}`)
+  }
+
+  async countRepository(repository: string): Promise<RepositoryCounts> {
+    return await this.#counts(checkRepository(repository))
+  }
+
+  async renameRepository(from: string, to: string, by?: UnixUser): Promise<RepositoryCounts> {
+    const [name, newName] = [checkRepository(from), checkRepository(to)]
+    if (from === to) throw new AdministrationError(`${from} is its name already`)
+    const counts = await this.#counts(name)
+    await this.#changes.renameRepository(name, newName)
+    audit(this.#logger, by, { from, to, ...counts }, 'repository renamed')
+    return counts
+  }
+
+  async deleteRepository(repository: string, by?: UnixUser): Promise<RepositoryCounts> {
+    const name = checkRepository(repository)
+    const counts = await this.#counts(name)
+    await this.#changes.deleteRepository(name)
+    audit(this.#logger, by, { repository, ...counts }, 'repository deleted')
+    return counts
   }
 
   async listStatuses(repository: string, sha: string | null): Promise<CommitStatus[]> {
@@ -123,9 +201,22 @@ export class LocalAdministration implements Administration {
       for await (const status of this.#store.statuses.scan(name)) statuses.push(status)
       return statuses
     }
-    const commit = parseObjectId(sha)
-    if (!commit) throw new AdministrationError(`${sha} is not a full 40 or 64 character hex commit id`)
-    return await this.#store.statuses.list(name, commit)
+    return await this.#store.statuses.list(name, checkCommit(sha))
+  }
+
+  async latestCommits(repository: string, limit: number): Promise<ReportedCommit[]> {
+    if (!Number.isInteger(limit) || limit < 1 || limit > MOST_COMMITS) throw new AdministrationError(`the limit must be 1 to ${MOST_COMMITS}, not ${limit}`)
+    return await latestCommits(this.#store.statuses.scan(checkRepository(repository)), limit)
+  }
+
+  async deleteStatuses(repository: string, sha: string, context: string | null, by?: UnixUser): Promise<number> {
+    const [name, commit] = [checkRepository(repository), checkCommit(sha)]
+    const { statuses } = this.#store
+    if (!statuses.remove) throw new AdministrationError('the git server that this service lives in has a store that removes no single statuses')
+    const removed = await statuses.remove(name, commit, context ?? undefined)
+    if (removed === 0) throw new AdministrationError(`${repository} has no status${context === null ? '' : ` ${JSON.stringify(context)}`} on ${commit.hex}`)
+    audit(this.#logger, by, { repository, sha: commit.hex, context, statuses: removed }, 'statuses deleted')
+    return removed
   }
 
   async verifyStore(): Promise<StoreFindings> {
@@ -138,6 +229,14 @@ export class LocalAdministration implements Administration {
     } catch (error) {
       throw error instanceof BackupRefused ? new AdministrationError(error.message) : error
     }
+  }
+
+  /** @throws AdministrationError when there is nothing */
+  async #counts(name: RepositoryName): Promise<RepositoryCounts> {
+    const { statuses, grants } = this.#store
+    const counts = { statuses: await (statuses.count?.(name) ?? countOf(statuses.scan(name))), grants: (await grants.list(name.owner, name)).length }
+    if (counts.statuses + counts.grants === 0) throw new AdministrationError(`nothing is stored of ${name.full}: no status, no grant on it`)
+    return counts
   }
 
   #maintenance(): StoreMaintenance {
@@ -164,6 +263,18 @@ function checkRepository(full: string): RepositoryName {
   const name = parseRepositoryName(full)
   if (!name) throw new AdministrationError(`${JSON.stringify(full)} is no repository name: <owner>/<repo>`)
   return name
+}
+
+function checkCommit(sha: string): ObjectId {
+  const commit = parseObjectId(sha)
+  if (!commit) throw new AdministrationError(`${sha} is not a full 40 or 64 character hex commit id`)
+  return commit
+}
+
+async function countOf(items: AsyncIterable<unknown>): Promise<number> {
+  let found = 0
+  for await (const _ of items) found++
+  return found
 }
 
 /** `owner` or `owner/repo`. */

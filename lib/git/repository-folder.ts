@@ -37,14 +37,20 @@ export class RepositoryFolder implements Repositories {
     return (known.next ??= known.found.then(again, again))
   }
 
-  /** Every repository of the folder, in the order of owner and name. */
-  async *list(): AsyncGenerator<{ name: RepositoryName; public: boolean }> {
+  /**
+   * Every repository of the folder, in the order of owner and name.
+   * @param onUnreadable told of what stands in the folder and cannot be read, and is left out then; absent: that rejects
+   */
+  async *list(onUnreadable: (error: unknown) => void = rethrow): AsyncGenerator<{ name: RepositoryName; public: boolean }> {
+    const tell = (error: unknown): undefined => {
+      onUnreadable(error)
+    }
     for (const owner of (await readdir(this.#folder)).filter(isOwnerName).sort()) {
-      const entries = await readdir(join(this.#folder, owner)).catch(whenAbsent([]))
+      const entries = await readdir(join(this.#folder, owner)).catch(whenAbsent([])).catch(tell)
       // Sorted without the ending: names may hold what sorts before its dot.
-      for (const entry of entries.filter((name) => name.endsWith('.git')).map((name) => name.slice(0, -'.git'.length)).sort()) {
+      for (const entry of (entries ?? []).filter((name) => name.endsWith('.git')).map((name) => name.slice(0, -'.git'.length)).sort()) {
         const name = repositoryName(owner, entry)
-        const found = name && (await this.find(name))
+        const found = name && (await this.find(name).catch(tell))
         if (name && found) yield { name, public: found.public }
       }
     }
@@ -88,6 +94,10 @@ export class RepositoryFolder implements Repositories {
   #directory(name: RepositoryName): string {
     return join(this.#folder, name.owner, `${name.name}.git`)
   }
+}
+
+function rethrow(error: unknown): never {
+  throw error
 }
 
 async function isDirectory(path: string): Promise<boolean> {

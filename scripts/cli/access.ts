@@ -1,34 +1,42 @@
 import { Argument, type Command } from 'commander'
 import { administer } from './administration.js'
+import { explain } from './help.js'
 import { printRecords } from './output.js'
 
 export function accessCommand(program: Command): void {
   const access = program.command('access').helpCommand(false).description('grant, revoke and list rights on repositories')
 
-  access
+  const grant = access
     .command('grant')
     .description('give a user a right on a repository, or on all repositories of an owner')
     .argument('<owner[/repo]>')
     .argument('<user>')
     .addArgument(new Argument('<access>').choices(['read', 'write']))
     .action(async (on: string, user: string, level: string, _options: unknown, command: Command) => {
-      await administer(command, async (administration) => {
-        await administration.grantAccess(on, user, level)
+      await administer(command, async (administration, by) => {
+        await administration.grantAccess(on, user, level, by)
       })
     })
 
-  access
+  explain(grant, {
+    more: ['The user named like the owner has write without a grant. A grant takes the place of an earlier one of the same user on the same owner or repository.'],
+    examples: ['commit-status access grant alice/hello bob write', 'commit-status access grant alice ci read'],
+  })
+
+  const revoke = access
     .command('revoke')
     .description('take a right back')
     .argument('<owner[/repo]>')
     .argument('<user>')
     .action(async (on: string, user: string, _options: unknown, command: Command) => {
-      await administer(command, async (administration) => {
-        await administration.revokeAccess(on, user)
+      await administer(command, async (administration, by) => {
+        await administration.revokeAccess(on, user, by)
       })
     })
 
-  access
+  explain(revoke, { examples: ['commit-status access revoke alice/hello bob'] })
+
+  const list = access
     .command('list')
     .description('list rights; those of an owner include its repositories')
     .argument('[owner[/repo]]')
@@ -37,4 +45,5 @@ export function accessCommand(program: Command): void {
       const grants = await administer(command, async (administration) => await administration.listAccess(on ?? null))
       printRecords(grants, { ON: (grant) => grant.on, USER: (grant) => grant.user, ACCESS: (grant) => grant.access }, options.json)
     })
+  explain(list, { examples: ['commit-status access list alice', "commit-status access list --json | jq -r 'select(.access == \"write\").user'"] })
 }

@@ -1,25 +1,31 @@
 import type { Command } from 'commander'
 import type { Administration } from '../../lib/admin/administration.js'
+import type { UnixUser } from '../../lib/audit.js'
 import { NoService, remoteAdministration } from '../../lib/admin/remote.js'
 import { socketPath } from '../../lib/admin/socket-path.js'
 import { levelFolder } from '../../lib/store/address.js'
 import { StoreLocked, StoreUnavailable } from '../../lib/store/store.js'
+import { currentUser } from './change-log.js'
 import { patiently } from './patience.js'
 import { settingsOf } from './settings.js'
 
-/** Does what an admin asked for: through the running service, or in the store when none is running. */
-export async function administer<T>(command: Command, use: (administration: Administration) => Promise<T>): Promise<T> {
+/**
+ * Does what an admin asked for: through the running service, or in the store when none is running.
+ * @param use gets who the admin is, to say it with every change
+ */
+export async function administer<T>(command: Command, use: (administration: Administration, by: UnixUser) => Promise<T>): Promise<T> {
   const settings = settingsOf(command)
   const folder = levelFolder(settings.store)
+  const by = currentUser()
   try {
     return await patiently(async () => {
       try {
-        return await use(remoteAdministration(socketPath(folder)))
+        return await use(remoteAdministration(socketPath(folder)), by)
       } catch (error) {
         if (!(error instanceof NoService)) throw error
         // Only here: a command that the service carries out, or that reports over HTTP, does without LevelDB.
         const { inStore } = await import('./in-store.js')
-        return await inStore(settings, folder, use)
+        return await inStore(settings, folder, async (administration) => await use(administration, by))
       }
     })
   } catch (error) {

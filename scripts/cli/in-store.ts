@@ -7,6 +7,7 @@ import { silentLogger, type Logger } from '../../lib/logger.js'
 import type { Settings } from '../../lib/settings.js'
 import { openStore } from '../../lib/store/open-store.js'
 import { StoreUnavailable } from '../../lib/store/store.js'
+import { changeLog } from './change-log.js'
 import { visible } from './output.js'
 
 /** Does what an admin asked for in the store itself, while no service has it open. */
@@ -15,7 +16,7 @@ export async function inStore<T>(settings: Settings, folder: string, use: (admin
   const store = await openStore(settings.store, onStandardError)
   const tokens = new Tokens({ store: store.tokens, prefix: settings.tokenPrefix, clock: systemClock, logger: silentLogger })
   try {
-    return await use(new LocalAdministration({ store, tokens, repositories: new RepositoryFolder(settings.repositories) }))
+    return await use(new LocalAdministration({ store, tokens, changes: store, logger: changeLog(folder), repositories: new RepositoryFolder(settings.repositories) }))
   } finally {
     await tokens.close()
     await store.close()

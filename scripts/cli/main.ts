@@ -6,6 +6,7 @@ import { SettingsError } from '../../lib/settings.js'
 import { StartError } from '../../lib/start-error.js'
 import { StoreCorrupt, StoreUnavailable } from '../../lib/store/store.js'
 import { accessCommand } from './access.js'
+import { explain } from './help.js'
 import { repoCommand } from './repo.js'
 import { ReportRefused, ServiceNotReached } from './report-client.js'
 import { serveCommand } from './serve.js'
@@ -30,7 +31,7 @@ export async function main(args: readonly string[]): Promise<void> {
     .showHelpAfterError()
     .exitOverride()
   // Carried out by scripts/commit-status, since this program may not be there before.
-  program.command('set-up').description('install and build what is missing, libgit2 above all')
+  explain(program.command('set-up').description('install and build what is missing, libgit2 above all'), { examples: ['commit-status set-up'] })
   for (const add of [serveCommand, tokenCommand, accessCommand, repoCommand, statusCommand, storeCommand]) add(program)
   try {
     await program.parseAsync(args, { from: 'user' })

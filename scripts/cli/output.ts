@@ -7,7 +7,7 @@ export function printRecords<T extends object>(records: readonly T[], columns: R
 }
 
 /** A table without borders, which `awk` and `cut` read as well as people do. */
-function table(titles: string[], rows: string[][]): string {
+export function table(titles: string[], rows: string[][]): string {
   const none = ['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right', 'left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid']
   const drawn = new Table({
     head: titles,

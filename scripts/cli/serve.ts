@@ -4,14 +4,15 @@ import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import { settings as list } from '../../config/settings.js'
+import { explain } from './help.js'
 import { patiently } from './patience.js'
 import { isDefaultFolder, settingsOf } from './settings.js'
 
 export function serveCommand(program: Command): void {
-  program
+  const serve = program
     .command('serve')
     .description('run the service until SIGTERM or SIGINT')
-    .addHelpText('after', `\nSettings come from the environment, else from the JSON file, else they are these:\n${settingsHelp()}`)
+    .addHelpText('after', ({ error }) => (error ? '' : `\nSettings come from the environment, else from the JSON file, else they are these:\n${settingsHelp()}`))
     .action(async (_options: unknown, command: Command) => {
       const settings = settingsOf(command)
       // From now on: a signal during the start ends the service as orderly as one after it.
@@ -29,6 +30,7 @@ export function serveCommand(program: Command): void {
       endAfter(settings.limits.closeSeconds + STORE_SECONDS)
       await service.close()
     })
+  explain(serve, { examples: ['commit-status serve', 'COMMIT_STATUS_PORT=9000 commit-status serve --config /etc/commit-status.json'] })
 }
 
 /** How long the store may take to close once the last request has ended. */

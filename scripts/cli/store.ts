@@ -2,12 +2,13 @@ import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { StoreCounts } from '../../lib/store/store.js'
 import { administer } from './administration.js'
+import { explain } from './help.js'
 import { toJson, visible } from './output.js'
 
 export function storeCommand(program: Command): void {
   const store = program.command('store').helpCommand(false).description('check the store, back it up')
 
-  store
+  const verify = store
     .command('verify')
     .description('read everything and check every checksum; exit status 1 when something is damaged')
     .option('--json', 'print a JSON object')
@@ -26,7 +27,9 @@ export function storeCommand(program: Command): void {
       if (!isSound) console.error('commit-status: the store is damaged; restore it from a backup')
     })
 
-  store
+  explain(verify, { examples: ['commit-status store verify'] })
+
+  const backup = store
     .command('backup')
     .description('copy the store, as it is at one moment, while it is in use or not; the copy is a store')
     .argument('<dir>', 'a folder that is new or empty')
@@ -35,6 +38,7 @@ export function storeCommand(program: Command): void {
       const counts = await administer(command, async (administration) => await administration.backUpStore(path))
       console.log(`${inWords(counts)} copied to ${path}`)
     })
+  explain(backup, { examples: ['commit-status store backup /var/backups/commit-status/$(date +%F)'] })
 }
 
 function inWords({ statuses, tokens, grants }: StoreCounts): string {

@@ -1,12 +1,13 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { administer } from './administration.js'
 import { milliseconds } from './duration.js'
+import { explain } from './help.js'
 import { printRecords, toJson } from './output.js'
 
 export function tokenCommand(program: Command): void {
   const token = program.command('token').helpCommand(false).description('create, list and revoke personal access tokens')
 
-  token
+  const create = token
     .command('create')
     .description('create a token; it is printed on the last line, this once')
     .argument('<user>', 'whom it speaks for')
@@ -18,7 +19,7 @@ export function tokenCommand(program: Command): void {
       const { name } = options
       const scopes = options.scopes === 'none' ? [] : [options.scopes]
       const expiresAt = options.expires === 'never' ? null : options.expires
-      const made = await administer(command, async (administration) => await administration.createToken({ user, name, scopes, expiresAt }))
+      const made = await administer(command, async (administration, by) => await administration.createToken({ user, name, scopes, expiresAt }, by))
       if (options.json) {
         console.log(toJson(made))
         return
@@ -27,7 +28,12 @@ export function tokenCommand(program: Command): void {
       console.log(made.token)
     })
 
-  token
+  explain(create, {
+    more: ['The token is stored nowhere, only its digest. It speaks for the user: it can do what the user has a right to.'],
+    examples: ['commit-status token create alice --name "CI of hello" --expires 90d', 'TOKEN=$(commit-status token create alice | tail -n 1)'],
+  })
+
+  const list = token
     .command('list')
     .description('list tokens, never what they are')
     .argument('[user]', 'only those of one user')
@@ -49,15 +55,18 @@ export function tokenCommand(program: Command): void {
       )
     })
 
-  token
+  explain(list, { examples: ['commit-status token list alice', "commit-status token list --json | jq -r 'select(.last_used_at == null).id'"] })
+
+  const revoke = token
     .command('revoke')
     .description('revoke a token; it is refused from now on')
     .argument('<id>', 'as `token list` shows it')
     .action(async (id: string, _options: unknown, command: Command) => {
-      await administer(command, async (administration) => {
-        await administration.revokeToken(id)
+      await administer(command, async (administration, by) => {
+        await administration.revokeToken(id, by)
       })
     })
+  explain(revoke, { examples: ['commit-status token revoke 0123456789ab'] })
 }
 
 /** When a token expires: ISO 8601, or `never`. */

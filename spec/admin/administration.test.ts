@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import type { Administration } from '../../lib/admin/administration.js'
@@ -78,16 +79,27 @@ t.test('Rights are listed: all, those of an owner, those of a repository', async
 
 t.test('Repositories are listed by owner and name, and nothing else that stands in the folder', async (t) => {
   const { admin, repositories } = await startService(t)
-  t.strictSame(await admin.listRepositories(), [])
+  t.strictSame(await admin.listRepositories(), { repositories: [], problems: [] })
   for (const name of ['bob/x', 'alice/b-c', 'alice/b', 'alice/b.c']) await makeRepository(repositories, name, { public: name === 'alice/b' })
   for (const folder of ['.hidden/x.git', 'alice/.x.git', 'alice/x.lock.git', 'alice/plain', '-x/x.git', 'alice/x y.git']) mkdirSync(join(repositories, folder), { recursive: true })
   for (const file of ['file', 'alice/file.git']) writeFileSync(join(repositories, file), '')
-  t.strictSame(await admin.listRepositories(), [
+  const { repositories: listed, problems } = await admin.listRepositories()
+  t.strictSame(problems, [])
+  t.strictSame(listed, [
     { repository: 'alice/b', visibility: 'public' },
     { repository: 'alice/b-c', visibility: 'private' },
     { repository: 'alice/b.c', visibility: 'private' },
     { repository: 'bob/x', visibility: 'private' },
   ])
+})
+
+t.test('What of the folder of repositories cannot be read is named, and the rest is listed', async (t) => {
+  const { admin, repositories } = await startService(t)
+  for (const name of ['alice/a', 'alice/c', 'carol/x']) await makeRepository(repositories, name)
+  for (const loop of [join(repositories, 'bob'), join(repositories, 'alice/b.git')]) symlinkSync(loop, loop)
+  const { repositories: listed, problems } = await admin.listRepositories()
+  t.strictSame(listed.map(({ repository }) => repository), ['alice/a', 'alice/c', 'carol/x'])
+  t.match(problems, [/^ELOOP: .*alice\/b\.git/, /^ELOOP: .*bob/])
 })
 
 t.test('Making a repository public or private sets git’s own mark, and decides the next request', async (t) => {
@@ -116,6 +128,76 @@ t.test('Statuses are listed for a repository or a commit of it, also when git no
   t.strictSame(await admin.listStatuses('alice/gone', null), [])
 })
 
+t.test('Statuses are removed from a commit, and the next list and report know', async (t) => {
+  const service = await startService(t)
+  const sha = await makeCommit(await makeRepository(service.repositories, 'alice/hello'))
+  const token = await service.tokenOf('alice')
+  for (const context of ['a', 'b', 'c']) await service.report('alice/hello', sha, token, { state: 'failure', context })
+  const listed = async () => ((await service.list('alice/hello', sha, token)).body['statuses'] as { context: string }[]).map(({ context }) => context)
+  t.strictSame(await listed(), ['a', 'b', 'c'])
+  t.equal(await service.admin.deleteStatuses('alice/hello', sha.toUpperCase(), 'b'), 1)
+  t.strictSame(await listed(), ['a', 'c'])
+  t.equal(await service.admin.deleteStatuses('alice/hello', sha, null), 2)
+  t.strictSame(await listed(), [])
+})
+
+t.test('What is stored of a repository moves or goes, and is counted', async (t) => {
+  const service = await startService(t)
+  const directory = await makeRepository(service.repositories, 'alice/a')
+  const sha = await makeCommit(directory)
+  const { admin } = service
+  const token = await service.tokenOf('alice')
+  for (const context of ['x', 'y']) await service.report('alice/a', sha, token, { state: 'success', context })
+  await admin.grantAccess('alice/a', 'bob', 'read')
+  await admin.grantAccess('alice', 'carol', 'read')
+  renameSync(directory, join(service.repositories, 'alice/b.git'))
+  t.strictSame(await admin.renameRepository('alice/a', 'alice/b'), { statuses: 2, grants: 1 })
+  t.match((await service.list('alice/b', sha, await service.tokenOf('bob'))).body, { statuses: [{ context: 'x' }, { context: 'y' }] })
+  t.strictSame(await admin.countRepository('alice/b'), { statuses: 2, grants: 1 })
+  t.match(await admin.latestCommits('alice/b', 1), [{ sha, state: 'success', statuses: [{ context: 'x' }, { context: 'y' }] }])
+  t.strictSame(await admin.deleteRepository('alice/b'), { statuses: 2, grants: 1 })
+  t.strictSame(await admin.latestCommits('alice/b', 1), [])
+  t.strictSame(await admin.listAccess(null), [{ on: 'alice', user: 'carol', access: 'read' }])
+})
+
+t.test('Every change is one line of the log: who, what, and to whom; no token, and nothing for what only looks', async (t) => {
+  const { admin, log, repositories, ...service } = await startService(t)
+  const sha = await makeCommit(await makeRepository(repositories, 'alice/hello'))
+  const by = { user: 'carol', uid: 1001 }
+  const { id, token } = await admin.createToken({ user: 'alice', name: 'CI', scopes: ['repo'], expiresAt: null }, by)
+  for (const context of ['a', 'b']) await service.report('alice/hello', sha, token, { state: 'success', context })
+  await admin.grantAccess('alice/hello', 'bob', 'read', by)
+  await admin.setVisibility('alice/hello', 'public', by)
+  await admin.setVisibility('alice/hello', 'private', by)
+  await admin.deleteStatuses('alice/hello', sha, 'a', by)
+  await admin.renameRepository('alice/hello', 'alice/world', by)
+  for (const look of [admin.listTokens(null), admin.listAccess(null), admin.listRepositories(), admin.latestCommits('alice/world', 1), admin.countRepository('alice/world')]) await look
+  await admin.deleteRepository('alice/world', by)
+  await admin.grantAccess('alice', 'bob', 'write', by)
+  await admin.revokeAccess('alice', 'bob', by)
+  await admin.revokeToken(id, by)
+  await admin.grantAccess('alice', 'bob', 'write')
+  const lines = log.filter(({ msg }) => String(msg).startsWith('audit: ')).map(({ level, time: _, ...line }) => {
+    t.equal(level, 30)
+    return line
+  })
+  t.strictSame(lines, [
+    { by, token: id, user: 'alice', name: 'CI', scopes: ['repo'], expires_at: null, msg: 'audit: token created' },
+    { by, on: 'alice/hello', user: 'bob', access: 'read', msg: 'audit: access granted' },
+    { by, repository: 'alice/hello', msg: 'audit: repository made public' },
+    { by, repository: 'alice/hello', msg: 'audit: repository made private' },
+    { by, repository: 'alice/hello', sha, context: 'a', statuses: 1, msg: 'audit: statuses deleted' },
+    { by, from: 'alice/hello', to: 'alice/world', statuses: 1, grants: 1, msg: 'audit: repository renamed' },
+    { by, repository: 'alice/world', statuses: 1, grants: 1, msg: 'audit: repository deleted' },
+    { by, on: 'alice', user: 'bob', access: 'write', msg: 'audit: access granted' },
+    { by, on: 'alice', user: 'bob', msg: 'audit: access revoked' },
+    { by, token: id, user: 'alice', name: 'CI', msg: 'audit: token revoked' },
+    { by: 'unknown', on: 'alice', user: 'bob', access: 'write', msg: 'audit: access granted' },
+  ])
+  t.notMatch(JSON.stringify(log), token)
+  t.notMatch(JSON.stringify(log), createHash('sha256').update(token).digest('hex'))
+})
+
 const token = { user: 'alice', name: '', scopes: ['repo'], expiresAt: null }
 const names = '1 to 100 of A-Z a-z 0-9 . _ -, not starting with . or -'
 
@@ -136,6 +218,22 @@ const refusals: [asked: string, call: (admin: Administration) => Promise<unknown
   ['visibility of a strange repository', (admin) => admin.setVisibility('../x', 'public'), '"../x" is no repository name: <owner>/<repo>'],
   ['statuses of an owner', (admin) => admin.listStatuses('alice', null), '"alice" is no repository name: <owner>/<repo>'],
   ['statuses of a short commit id', (admin) => admin.listStatuses('alice/hello', 'c0ffee'), 'c0ffee is not a full 40 or 64 character hex commit id'],
+  ['no commits', (admin) => admin.latestCommits('alice/hello', 0), 'the limit must be 1 to 1000, not 0'],
+  ['too many commits', (admin) => admin.latestCommits('alice/hello', 1001), 'the limit must be 1 to 1000, not 1001'],
+  ['half a commit', (admin) => admin.latestCommits('alice/hello', 1.5), 'the limit must be 1 to 1000, not 1.5'],
+  ['commits of a strange repository', (admin) => admin.latestCommits('alice', 1), '"alice" is no repository name: <owner>/<repo>'],
+  ['removing what is not there', (admin) => admin.deleteStatuses('alice/hello', SHA.toUpperCase(), null), `alice/hello has no status on ${SHA}`],
+  ['removing a context that is not there', (admin) => admin.deleteStatuses('alice/hello', SHA, 'ci'), `alice/hello has no status "ci" on ${SHA}`],
+  ['removing from a short commit id', (admin) => admin.deleteStatuses('alice/hello', 'c0ffee', null), 'c0ffee is not a full 40 or 64 character hex commit id'],
+  ['removing from a strange repository', (admin) => admin.deleteStatuses('alice', SHA, null), '"alice" is no repository name: <owner>/<repo>'],
+  ['renaming what has nothing', (admin) => admin.renameRepository('alice/hello', 'alice/x'), 'nothing is stored of alice/hello: no status, no grant on it'],
+  ['renaming to the same name', (admin) => admin.renameRepository('alice/hello', 'alice/hello'), 'alice/hello is its name already'],
+  ['renaming a strange repository', (admin) => admin.renameRepository('alice', 'alice/x'), '"alice" is no repository name: <owner>/<repo>'],
+  ['renaming to a strange name', (admin) => admin.renameRepository('alice/hello', 'alice/x.git'), '"alice/x.git" is no repository name: <owner>/<repo>'],
+  ['counting what has nothing', (admin) => admin.countRepository('alice/hello'), 'nothing is stored of alice/hello: no status, no grant on it'],
+  ['counting a strange repository', (admin) => admin.countRepository('alice'), '"alice" is no repository name: <owner>/<repo>'],
+  ['deleting what has nothing', (admin) => admin.deleteRepository('alice/hello'), 'nothing is stored of alice/hello: no status, no grant on it'],
+  ['deleting a strange repository', (admin) => admin.deleteRepository('../x'), '"../x" is no repository name: <owner>/<repo>'],
   ['a backup into a folder with something in it', (admin) => admin.backUpStore('/'), '/ is not empty'],
 ]
 
@@ -144,6 +242,6 @@ t.test('What cannot be done is refused with the reason, and nothing is done', as
   await makeRepository(repositories, 'alice/hello')
   for (const [asked, call, message] of refusals) await t.rejects(call(admin), { name: 'AdministrationError', message }, asked)
   t.strictSame([await admin.listTokens(null), await admin.listAccess(null)], [[], []])
-  t.match(await admin.listRepositories(), [{ visibility: 'private' }])
+  t.match(await admin.listRepositories(), { repositories: [{ visibility: 'private' }] })
   t.strictSame(log, [], 'nor is it a fault of the service')
 })

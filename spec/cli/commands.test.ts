@@ -43,7 +43,7 @@ t.test('What is printed is the same whether the service runs or not, and JSON wh
     [['token', 'list', 'bob', '--json'], /^\{"id":"\w{12}","user":"bob","name":"of bob","scopes":\["repo"\],"created_at":"\S+Z","expires_at":null,"last_used_at":null\}\n$/],
     [['access', 'list', '--json'], /^\{"on":"alice\/hello","user":"bob","access":"write"\}\n$/],
     [['repo', 'list'], /^REPOSITORY +VISIBILITY\nalice\/hello +public\nbob\/hello +private\n$/],
-    [['status', 'list', 'alice/hello'], new RegExp(`^COMMIT +STATE +CONTEXT +UPDATED +DESCRIPTION\n${sha} +failure +build +\\S+Z +2 of 300\n${sha} +failure +lint .*\n$`)],
+    [['status', 'list', 'alice/hello'], new RegExp(`^${sha}  failure\n  failure +build +\\S+Z +2 of 300\n  failure +lint .*\n$`)],
     [['status', 'list', 'alice/hello', sha, '--json'], new RegExp(`^\\{"id":"[^"]+","sha":"${sha}","context":"build","state":"failure","description":"2 of 300","target_url":null,"created_at":"\\S+Z","updated_at":"\\S+Z"\\}\n\\{.*\\}\n$`)],
     [['status', 'list', 'alice'], /^$/],
     [['access', 'revoke', 'alice', 'bob'], /^$/],

@@ -4,7 +4,7 @@ import { CommandPlace } from '../fixtures/command.js'
 
 const commands = [
   ...['set-up', 'serve', 'token', 'token create', 'token list', 'token revoke', 'access', 'access grant', 'access revoke', 'access list'],
-  ...['repo', 'repo list', 'repo public', 'repo private', 'status', 'status list', 'status report', 'store', 'store verify', 'store backup'],
+  ...['repo', 'repo list', 'repo public', 'repo private', 'repo rename', 'repo delete', 'status', 'status list', 'status report', 'status delete', 'store', 'store verify', 'store backup'],
 ]
 const groups = ['token', 'access', 'repo', 'status', 'store']
 
@@ -20,6 +20,7 @@ t.test('Every command has --help on standard output, which ends well', async (t)
     t.equal(/^\s+help\b/m.test(stdout), false, 'there is one way to get help')
     if (groups.includes(command)) t.strictSame(commandsIn(stdout).map((name) => `${command} ${name}`), commands.filter((name) => name.startsWith(`${command} `)))
     if (command === '') t.strictSame(commandsIn(stdout), ['set-up', 'serve', ...groups])
+    if (command !== '' && !groups.includes(command)) t.match(stdout, new RegExp(`\nExamples?:\n(?:  .*\n)*  .*commit-status ${command}\\b`), `${command}: an example to paste`)
     if (command === 'serve') for (const { key, environment, meaning } of settings) t.ok(stdout.includes(`${environment} (${key})\n      ${meaning}\n      default: `), key)
   }
 })
@@ -39,6 +40,11 @@ t.test('Wrong use says what is wrong, shows the usage of that command, exits 2 a
     [['token', 'list', '--nope'], "error: unknown option '--nope'", 'token list [options] [user]'],
     [['access', 'grant', 'alice', 'bob', 'admin'], "error: command-argument value 'admin' is invalid for argument 'access'. Allowed choices are read, write.", 'access grant [options] <owner[/repo]> <user> <access>'],
     [['repo', 'public'], "error: missing required argument 'owner/repo'", 'repo public [options] <owner/repo>'],
+    [['repo', 'rename', 'alice/hello'], "error: missing required argument 'to'", 'repo rename [options] <from> <to>'],
+    [['repo', 'delete', '--yes'], "error: missing required argument 'owner/repo'", 'repo delete [options] <owner/repo>'],
+    [['status', 'delete', 'alice/hello'], "error: missing required argument 'sha'", 'status delete [options] <owner/repo> <sha>'],
+    [['status', 'list', 'alice/hello', '--limit', '0'], "error: option '--limit <number>' argument '0' is invalid. It must be 1 to 1000.", 'status list [options] <owner/repo> [sha]'],
+    [['status', 'list', 'alice/hello', '--limit', '1e3'], "error: option '--limit <number>' argument '1e3' is invalid. It must be 1 to 1000.", 'status list [options] <owner/repo> [sha]'],
     [['set-up', 'now'], "error: too many arguments for 'set-up'. Expected 0 arguments but got 1.", 'set-up [options]'],
     [['serve', 'now'], "error: too many arguments for 'serve'. Expected 0 arguments but got 1.", 'serve [options]'],
   ]

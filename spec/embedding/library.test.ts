@@ -2,7 +2,8 @@ import { renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { LocalAdministration } from '../../lib/admin/administration.js'
-import type { StatusEvent } from '../../lib/index.js'
+import { StoreCorrupt, type StatusEvent } from '../../lib/index.js'
+import { silentLogger } from '../../lib/logger.js'
 import { embed, fetchJson, listen } from '../fixtures/embedded.js'
 import { makeCommit, makeRepository } from '../fixtures/git.js'
 import { ModelStore } from '../fixtures/model-store.js'
@@ -109,6 +110,49 @@ t.test('Commands that work on the whole store say so where the host has its own'
   for (const call of [administration.verifyStore(), administration.backUpStore('/tmp/copy')]) {
     await t.rejects(call, { name: 'AdministrationError', message: 'the git server that this service lives in has a store of its own' })
   }
+})
+
+t.test('What a store of the host does not offer is refused, or done in another way', async (t) => {
+  const store = new ModelStore()
+  Reflect.deleteProperty(store.statuses, 'remove')
+  const { service, repositories } = await embed(t, { store })
+  const sha = await makeCommit(await makeRepository(repositories, 'alice/hello'))
+  for (const context of ['a', 'b']) await service.report('alice/hello', sha, { state: 'success', context })
+  const administration = new LocalAdministration(service.administered)
+  await t.rejects(administration.deleteStatuses('alice/hello', sha, null), { name: 'AdministrationError', message: /has a store that removes no single statuses$/ })
+  t.strictSame(await administration.countRepository('alice/hello'), { statuses: 2, grants: 0 })
+})
+
+t.test('A token that cannot be read is revoked all the same', async (t) => {
+  const store = new ModelStore()
+  const log: object[] = []
+  const { service } = await embed(t, { store, logger: { ...silentLogger, info: (facts, message) => log.push({ ...facts, message }) } })
+  const { record } = await service.administered.tokens.create({ user: 'alice', name: '', scopes: [], expiresAt: null })
+  Object.assign(store.tokens, { get: async () => await Promise.reject(new StoreCorrupt('damaged')) })
+  await new LocalAdministration(service.administered).revokeToken(record.id)
+  t.match(log, [{ by: 'unknown', token: record.id, user: undefined, message: 'audit: token revoked' }])
+  t.strictSame(await store.tokens.list(), [])
+})
+
+t.test('A store of the host that does not say how many statuses it removed has failed', async (t) => {
+  for (const answer of [undefined, -1, '1']) {
+    const store = new ModelStore()
+    const { service } = await embed(t, { store: Object.assign(store, { statuses: { ...store.statuses, remove: async () => await Promise.resolve(answer as never) } }) })
+    await t.rejects(new LocalAdministration(service.administered).deleteStatuses('alice/hello', '0'.repeat(40), null), { name: 'PartError', message: /^store\.statuses\.remove\(\) answered/ })
+  }
+})
+
+t.test('A rename or delete by the host is a line of its log, with the host as whose doing it is', async (t) => {
+  const log: object[] = []
+  const { service } = await embed(t, { logger: { ...silentLogger, info: (facts, message) => log.push({ ...facts, message }) } })
+  await service.renameRepository('alice/a', 'alice/b')
+  await service.deleteRepository('alice/b')
+  await t.rejects(service.renameRepository('alice/a', 'b'), TypeError)
+  await t.rejects(service.deleteRepository('b'), TypeError)
+  t.strictSame(log, [
+    { by: 'host', from: 'alice/a', to: 'alice/b', message: 'audit: repository renamed' },
+    { by: 'host', repository: 'alice/b', message: 'audit: repository deleted' },
+  ])
 })
 
 t.test('access tells the right on a repository; of one that does not exist, none', async (t) => {
