@@ -4,16 +4,12 @@ import type { Tokens } from '../auth/tokens.js'
 import type { CommitStatus } from '../commit-status.js'
 import type { RepositoryFolder } from '../git/repository-folder.js'
 import type { Logger } from '../logger.js'
-import { parseObjectId, type ObjectId } from '../object-id.js'
 import { reasonOf } from '../reason.js'
-import { isOwnerName, parseRepositoryName, type RepositoryName } from '../repository-name.js'
+import type { RepositoryName } from '../repository-name.js'
 import { BackupRefused, type Store, type StoreCounts, type StoreFindings, type StoreMaintenance, type TokenRecord, type TokenUse } from '../store/store.js'
+import { AdministrationError } from './administration-error.js'
+import { checkCommit, checkRepository, checkUser, target } from './arguments.js'
 import { latestCommits, type ReportedCommit } from './latest-commits.js'
-
-/** What an admin asked for cannot be done; the message says why, in words for the admin. */
-export class AdministrationError extends Error {
-  override readonly name = 'AdministrationError'
-}
 
 /** A token as it is listed: nothing in it opens anything. */
 export type ListedToken = Omit<TokenRecord & TokenUse, 'digest'>
@@ -254,35 +250,8 @@ function listed({ digest: _, ...token }: TokenRecord & TokenUse): ListedToken {
   return token
 }
 
-function checkUser(user: string): string {
-  if (!isOwnerName(user)) throw new AdministrationError(`${JSON.stringify(user)} is no user name: 1 to 100 of A-Z a-z 0-9 . _ -, not starting with . or -`)
-  return user
-}
-
-function checkRepository(full: string): RepositoryName {
-  const name = parseRepositoryName(full)
-  if (!name) throw new AdministrationError(`${JSON.stringify(full)} is no repository name: <owner>/<repo>`)
-  return name
-}
-
-function checkCommit(sha: string): ObjectId {
-  const commit = parseObjectId(sha)
-  if (!commit) throw new AdministrationError(`${sha} is not a full 40 or 64 character hex commit id`)
-  return commit
-}
-
 async function countOf(items: AsyncIterable<unknown>): Promise<number> {
   let found = 0
   for await (const _ of items) found++
   return found
-}
-
-/** `owner` or `owner/repo`. */
-function target(on: string): { owner: string; repository?: RepositoryName } {
-  if (on.includes('/')) {
-    const repository = checkRepository(on)
-    return { owner: repository.owner, repository }
-  }
-  if (!isOwnerName(on)) throw new AdministrationError(`${JSON.stringify(on)} is no owner name: 1 to 100 of A-Z a-z 0-9 . _ -, not starting with . or -`)
-  return { owner: on }
 }

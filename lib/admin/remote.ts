@@ -2,7 +2,8 @@ import { request, type IncomingMessage, type RequestListener } from 'node:http'
 import getRawBody from 'raw-body'
 import type { Logger } from '../logger.js'
 import { reasonOf } from '../reason.js'
-import { AdministrationError, type Administration } from './administration.js'
+import { AdministrationError } from './administration-error.js'
+import type { Administration } from './administration.js'
 import { withShortPath } from './socket-path.js'
 
 /** What may be called over the socket. */

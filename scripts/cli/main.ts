@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander'
-import { AdministrationError } from '../../lib/admin/administration.js'
+import { AdministrationError } from '../../lib/admin/administration-error.js'
 import { CommandFailed } from '../../lib/admin/remote.js'
 import { reasonOf } from '../../lib/reason.js'
 import { SettingsError } from '../../lib/settings.js'

@@ -153,3 +153,15 @@ t.test('Look-ups that begin in one turn of the event loop are one; a later one l
   await makeRepository(root, 'alice/hello')
   t.match(await folder.find(hello), { public: false })
 })
+
+t.test('What cannot be read ends a listing, or is told to who asks for it', async (t) => {
+  const folder = t.testdir()
+  await makeRepository(folder, 'alice/hello')
+  for (const loop of [join(folder, 'bob'), join(folder, 'alice/a.git')]) symlinkSync(loop, loop)
+  const repositories = new RepositoryFolder(folder)
+  await t.rejects(listOf(repositories), { code: 'ELOOP' })
+  const [listed, told]: [string[], unknown[]] = [[], []]
+  for await (const { name } of repositories.list((error) => told.push(error))) listed.push(name.full)
+  t.strictSame(listed, ['alice/hello'])
+  t.match(told, [{ code: 'ELOOP', path: join(folder, 'alice/a.git') }, { code: 'ELOOP', path: join(folder, 'bob') }])
+})

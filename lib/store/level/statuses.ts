@@ -78,14 +78,15 @@ export class LevelStatuses implements StatusStore {
 
   async remove(repository: RepositoryName, commit: ObjectId, context: string | undefined): Promise<number> {
     const list = prefix(repository, commit)
-    const database = this.#database
-    let removed = 0
-    await this.#writer.applyAlone(async function* () {
-      for await (const [key] of database.scan(list)) {
-        if (context !== undefined && key !== `${list}${context}`) continue
-        removed++
-        yield { type: 'del', key }
-      }
+    // Those that are there now: a report under way may as well come after the removal.
+    const keys = context === undefined ? (await this.#database.all(list)).map(([key]) => key) : [`${list}${context}`]
+    const removed = await this.#writer.apply({
+      size: keys.join('').length,
+      reads: keys,
+      decide: (values) => {
+        const there = keys.filter((_, index) => values[index] !== undefined)
+        return { operations: there.map((key) => ({ type: 'del', key })), result: there.length }
+      },
     })
     this.#lists.forget(list)
     return removed
