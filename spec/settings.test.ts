@@ -32,7 +32,7 @@ const defaults: Settings = {
 
 t.test('Without file and environment, every setting has its default', async (t) => {
   t.strictSame(read({}), defaults)
-  t.strictSame(read({ PATH: '/bin', OTHER_STATUS_PORT: '1', COMMIT_STATUS_TOKEN: 'of a CI agent', COMMIT_STATUS_CONFIG: '' }), defaults, 'whatever else is in the environment')
+  t.strictSame(read({ PATH: '/bin', OTHER_STATUS_PORT: '1', COMMIT_STATUS_TOKEN: 'of a CI agent', COMMIT_STATUS_URL: 'https://status.example.com', COMMIT_STATUS_CONFIG: '' }), defaults, 'whatever else is in the environment')
 })
 
 t.test('The file goes over the defaults, the environment over the file', async (t) => {

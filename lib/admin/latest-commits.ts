@@ -22,6 +22,8 @@ export async function latestCommits(statuses: AsyncIterable<CommitStatus>, limit
   const take = (): void => {
     const commit = reportedCommit(current)
     if (!commit) return
+    const last = latest[limit - 1]
+    if (last && last.updated_at >= commit.updated_at) return
     const place = latest.findIndex((other) => other.updated_at < commit.updated_at)
     latest.splice(place === -1 ? latest.length : place, 0, commit)
     latest.length = Math.min(latest.length, limit)
