@@ -46,7 +46,8 @@ t.test('A report is repeated while the service cannot take it, and nobody has to
   ]
   await Promise.all(
     cases.map(async ([when, first, words]) => {
-      const { outcome, requests, told } = await meet(t, [first, saved], { attemptMilliseconds: 300 })
+      // The others are not to be taken for hanging on a busy machine.
+      const { outcome, requests, told } = await meet(t, [first, saved], words.includes('no answer') ? { attemptMilliseconds: 300 } : {})
       t.strictSame(outcome, SAVED, when)
       t.equal(requests.length, 2, when)
       t.strictSame(told, [`${words}; trying again`], when)
@@ -56,15 +57,20 @@ t.test('A report is repeated while the service cannot take it, and nobody has to
 
 t.test('A Retry-After is waited for, in seconds or as a date', async (t) => {
   const date = new Date(Math.ceil(Date.now() / 1000) * 1000 + 2000)
+  const secondAt: number[] = []
+  const noted: Answer = (response, request) => {
+    secondAt.push(Date.now())
+    saved(response, request)
+  }
   const [seconds, dated, nonsense, past] = await Promise.all([
     meet(t, [refusal(503, { 'Retry-After': '2' }), saved]),
-    meet(t, [refusal(429, { 'Retry-After': date.toUTCString() }), saved]),
+    meet(t, [refusal(429, { 'Retry-After': date.toUTCString() }), noted]),
     meet(t, [refusal(503, { 'Retry-After': 'soon' }), saved]),
     meet(t, [refusal(503, { 'Retry-After': 'Wed, 21 Oct 2015 07:28:00 GMT' }), saved]),
   ])
   for (const { outcome } of [seconds, dated, nonsense, past]) t.strictSame(outcome, SAVED)
   t.ok(seconds.seconds >= 2.5, `${seconds.seconds} s, and a pause that is not the same for all`)
-  t.ok(dated.seconds >= 2, `${dated.seconds} s`)
+  t.ok((secondAt[0] ?? 0) >= date.getTime())
 })
 
 t.test('What the service refuses is not repeated', async (t) => {
@@ -81,14 +87,14 @@ t.test('What the service refuses is not repeated', async (t) => {
 
 t.test('When the time is over, the latest reason is told', async (t) => {
   const [busy, hanging, closed] = await Promise.all([
-    meet(t, [refusal(503)], { milliseconds: 1200 }),
+    meet(t, [refusal(503)], { milliseconds: 3000 }),
     meet(t, [() => undefined], { milliseconds: 300 }),
-    meet(t, [saved], { milliseconds: 300, address: new URL('http://127.0.0.1:4/') }),
+    meet(t, [saved], { milliseconds: 1000, address: new URL('http://127.0.0.1:4/') }),
   ])
-  t.match(busy, { name: 'ServiceNotReached', message: 'it answers 503 (not now); gave up after 1.2 s' })
+  t.match(busy, { name: 'ServiceNotReached', message: 'it answers 503 (not now); gave up after 3 s' })
   t.ok(busy.requests.length > 1)
   t.match(hanging, { name: 'ServiceNotReached', message: /^it cannot be reached: no answer within 0\.\d+ s; gave up after 0.3 s$/ })
-  t.match(closed, { name: 'ServiceNotReached', message: /^http:\/\/127\.0\.0\.1:4 cannot be reached: connect ECONNREFUSED .*; gave up after 0.3 s$/ })
+  t.match(closed, { name: 'ServiceNotReached', message: /^http:\/\/127\.0\.0\.1:4 cannot be reached: connect ECONNREFUSED .*; gave up after 1 s$/ })
 })
 
 t.test('A Retry-After that lies after the end is not waited for', async (t) => {

@@ -1,0 +1,37 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { ciAgent } from '../fixtures/ci-agent.js'
+import { git } from '../fixtures/git.js'
+
+for (const format of ['sha1', 'sha256'] as const) {
+  t.test(`In a checkout, commit and repository go without saying (${format})`, async (t) => {
+    const { place, sha, environment, list } = await ciAgent(t, format)
+    const checkout = join(place.folder, 'checkout')
+    const remote = join(place.repositories, 'alice/hello.git')
+    await git('clone', '--quiet', remote, checkout)
+    const inside = join(checkout, 'inside')
+    mkdirSync(inside)
+    const report = async (...args: string[]) => await place.run(['status', 'report', '--state', 'success', ...args], { environment, directory: inside })
+    t.strictSame(await report(), { status: 0, stdout: `reported success on alice/hello ${sha}\n`, stderr: '' })
+    t.match(await list(), [{ state: 'success', context: 'default' }])
+  })
+}
+
+t.test('The remote that tells the repository is origin, or the only one', async (t) => {
+  const { place, sha, environment } = await ciAgent(t)
+  const checkout = join(place.folder, 'checkout')
+  await git('clone', '--quiet', join(place.repositories, 'alice/hello.git'), checkout)
+  const report = async (...args: string[]) => await place.run(['status', 'report', '--state', 'success', ...args], { environment, directory: checkout })
+  await git('-C', checkout, 'remote', 'rename', 'origin', 'upstream')
+  t.match(await report(), { status: 0 }, 'the only remote')
+  await git('-C', checkout, 'remote', 'add', 'fork', 'https://bob:secret@git.example.com/x')
+  t.match(await report(), { status: 2, stderr: 'error: no repository is given, and none can be told from the folder: no remote of the checkout is called origin\n\nUsage: ' })
+  await git('-C', checkout, 'remote', 'remove', 'upstream')
+  const unclear = await report()
+  t.match(unclear, { status: 2, stderr: 'the URL of the remote fork does not end in <owner>/<repo>\n' })
+  t.notMatch(unclear.stderr, 'secret')
+  await git('-C', checkout, 'remote', 'remove', 'fork')
+  t.match(await report(), { status: 2, stderr: 'the checkout has no remote\n' })
+  t.match(await report('alice/hello'), { status: 0, stdout: sha })
+})
