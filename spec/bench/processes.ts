@@ -32,9 +32,18 @@ export class ServerProcess {
     return new ServerProcess(await firstLine(child), child)
   }
 
-  /** Resident memory in bytes. */
+  /** Resident memory in bytes: its own, without the tables of the store that are mapped and belong to the page cache. */
   get memory(): number {
-    const [, kilobytes = '0'] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${this.#child.pid}/status`, 'utf8')) ?? []
+    return this.#resident('RssAnon')
+  }
+
+  /** Bytes of files that are mapped, programs and tables of the store, as far as they are in memory. */
+  get mappedMemory(): number {
+    return this.#resident('RssFile')
+  }
+
+  #resident(kind: string): number {
+    const [, kilobytes = '0'] = new RegExp(`^${kind}:\\s+(\\d+) kB$`, 'm').exec(readFileSync(`/proc/${this.#child.pid}/status`, 'utf8')) ?? []
     return Number(kilobytes) * 1024
   }
 

@@ -180,7 +180,7 @@ async function isNew(folder: string): Promise<boolean> {
 }
 
 /** Opening waits so long for tables to be looked at; those of a large store are looked at after it. */
-const INSPECTION_MILLISECONDS = 300
+const INSPECTION_MILLISECONDS = 150
 
 async function inspected(folder: string): Promise<Inspection> {
   const until = performance.now() + INSPECTION_MILLISECONDS

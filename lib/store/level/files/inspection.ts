@@ -1,4 +1,4 @@
-import { readFile, readdir, stat } from 'node:fs/promises'
+import { open, readFile, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { reasonOf } from '../../../reason.js'
 import { readLog } from './log-format.js'
@@ -21,6 +21,7 @@ export class Inspection {
   readonly #unchecked: TableFile[] = []
   readonly #ranges: KeyRange[] = []
   #missingLog: string | undefined
+  #buffer = Buffer.alloc(0)
 
   private constructor(folder: string) {
     this.#folder = folder
@@ -100,10 +101,27 @@ export class Inspection {
     return names.includes(used) || log === 0 ? undefined : used
   }
 
-  /** `undefined` for a file that LevelDB has removed meanwhile, or that cannot be read, as LevelDB will say too. */
+  /**
+   * Until the next file is read. `undefined` for a file that LevelDB has removed meanwhile, or that cannot be read, as
+   * LevelDB will say too.
+   */
   async #bytes(name: string): Promise<Buffer | undefined> {
     try {
-      return await readFile(join(this.#folder, name))
+      const file = await open(join(this.#folder, name))
+      try {
+        const { size } = await file.stat()
+        // One for all tables: memory of their size would be let go of much later than it is taken.
+        if (this.#buffer.length < size) this.#buffer = Buffer.alloc(size)
+        let length = 0
+        let bytesRead = 1
+        while (bytesRead > 0 && length < size) {
+          ;({ bytesRead } = await file.read(this.#buffer, length, size - length))
+          length += bytesRead
+        }
+        return this.#buffer.subarray(0, length)
+      } finally {
+        await file.close()
+      }
     } catch (error) {
       const isGone = error instanceof Error && 'code' in error && error.code === 'ENOENT'
       if (!isGone) this.damage.push(`${name} cannot be read: ${reasonOf(error)}`)
