@@ -213,7 +213,7 @@ export async function createCommitStatusService(
           commits.close()
         }
       })()),
-    administered: { store, tokens, changes, logger, ...(repositories instanceof RepositoryFolder && { repositories }) },
+    administered: { store, tokens, changes, logger, commits, ...(repositories instanceof RepositoryFolder && { repositories }) },
   }
 }
 

@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { dirname } from 'node:path'
 import { pino } from 'pino'
+import { AdministrationError } from './admin/administration-error.js'
 import { LocalAdministration } from './admin/administration.js'
 import { administrationListener } from './admin/remote.js'
 import { socketPath, withShortPath } from './admin/socket-path.js'
@@ -93,7 +94,10 @@ function createLogger(level: string): Logger {
 /** Opens the owner-only socket of the commands; a service without one still serves, so a failure is only logged. */
 async function openSocket(service: CommitStatusService, { store, limits }: Settings, logger: Logger): Promise<() => Promise<void>> {
   const path = socketPath(levelFolder(store))
-  const server = createServer(administrationListener(new LocalAdministration(service.administered), logger))
+  const stopping = new AbortController()
+  const administration = new LocalAdministration({ ...service.administered, stopping: stopping.signal })
+  // However long it takes to send what is to be imported.
+  const server = createServer({ requestTimeout: 0 }, administrationListener(administration, logger))
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
     await chmod(dirname(path), 0o700)
@@ -110,6 +114,7 @@ async function openSocket(service: CommitStatusService, { store, limits }: Setti
   }
   return async () => {
     if (!server.listening) return
+    stopping.abort(new AdministrationError('the service was told to stop'))
     await stop(server, limits.closeSeconds)
     await rm(path, { force: true })
   }

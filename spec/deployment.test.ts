@@ -7,6 +7,7 @@ import { settings } from '../config/settings.js'
 import { readSettings } from '../lib/settings.js'
 import { LevelStore } from '../lib/store/level/level-store.js'
 import { commitId, repositoryNamed } from './fixtures/names.js'
+import { resultOf } from './fixtures/work.js'
 
 const readme = readFileSync('README.md', 'utf8')
 
@@ -40,7 +41,7 @@ t.test('The script of the README prints the statuses of a backup', async (t) => 
   await store.statuses.save(repositoryNamed('alice/hello'), commitId('c0ffee'), { context: 'test/unit', state: 'success', description: null, target_url: null }, at)
   await store.statuses.save(repositoryNamed('_bob/x'), commitId('c0ffee'), { context: 'lint', state: 'failure', description: null, target_url: null }, at)
   await store.grants.set({ owner: 'alice', user: 'bob', access: 'read' })
-  await store.maintenance.backUp(join(folder, 'backup'))
+  await resultOf(store.maintenance.backUp(join(folder, 'backup')))
   await store.close()
   const [, script = ''] = /```js\n(import \{ Level \} from 'level'\n.*?)```/s.exec(readme) ?? []
   writeFileSync('build/readme-script.mjs', script)

@@ -2,14 +2,20 @@ import { ACCESS } from '../access.js'
 import { audit, type UnixUser } from '../audit.js'
 import type { Tokens } from '../auth/tokens.js'
 import type { CommitStatus } from '../commit-status.js'
+import type { Commits } from '../git/commits.js'
 import type { RepositoryFolder } from '../git/repository-folder.js'
 import type { Logger } from '../logger.js'
 import { reasonOf } from '../reason.js'
 import type { RepositoryName } from '../repository-name.js'
-import { BackupRefused, type Store, type StoreCounts, type StoreFindings, type StoreMaintenance, type TokenRecord, type TokenUse } from '../store/store.js'
+import { BackupRefused, type Store, type StoreContents, type StoreCounts, type StoreFindings, type StoreMaintenance, type TokenRecord, type TokenUse } from '../store/store.js'
+import { inPieces, until, type Work } from '../work.js'
 import { AdministrationError } from './administration-error.js'
 import { checkCommit, checkRepository, checkUser, target } from './arguments.js'
 import { latestCommits, type ReportedCommit } from './latest-commits.js'
+import { exportStore } from './store-export.js'
+import { importStore, type ImportCounts } from './store-import.js'
+import { pruneStore, type PruneCounts, type PruneFinding, type PruneRequest } from './store-prune.js'
+import { storeStatistics, type StoreStatistics } from './store-statistics.js'
 
 /** A token as it is listed: nothing in it opens anything. */
 export type ListedToken = Omit<TokenRecord & TokenUse, 'digest'>
@@ -68,25 +74,36 @@ export interface Administration {
   /** Removes the statuses and grants of a repository. @returns what there was, a moment before */
   deleteRepository(repository: string, by?: UnixUser): Promise<RepositoryCounts>
   /** @param sha `null`: of every commit that has any */
-  listStatuses(repository: string, sha: string | null): Promise<CommitStatus[]>
+  listStatuses(repository: string, sha: string | null): Work<null, CommitStatus>
   /**
    * The commits of a repository that were reported on last, the latest first, with their statuses.
    * @param limit 1 to `MOST_COMMITS`
    */
-  latestCommits(repository: string, limit: number): Promise<ReportedCommit[]>
+  latestCommits(repository: string, limit: number): Work<ReportedCommit[]>
   /**
    * Removes statuses of a commit, damaged ones too.
    * @param context `null`: of every context
    * @returns how many there were
    */
   deleteStatuses(repository: string, sha: string, context: string | null, by?: UnixUser): Promise<number>
+  /** Counts what is in the store. @param top how many repositories are told, those with the most statuses */
+  storeStatistics(top: number): Work<StoreStatistics>
+  /**
+   * The lines of an export, in the form of export-format.ts. It fails at the first value that is damaged.
+   * @param repository `null`: everything
+   */
+  exportStore(repository: string | null): Work<null, string>
+  /** Puts what an export has into the store, once all of its lines have been checked; see store-import.ts. */
+  importStore(lines: AsyncIterable<string>, by?: UnixUser): Work<ImportCounts>
+  /** Removes statuses of what is gone, or counts them; see store-prune.ts. */
+  pruneStore(request: PruneRequest, by?: UnixUser): Work<PruneCounts, PruneFinding>
   /** Reads everything, and checks every checksum there is. */
-  verifyStore(): Promise<StoreFindings>
+  verifyStore(): Work<StoreFindings>
   /**
    * Copies everything, as it was at one moment, to a folder that is new or empty; nothing is left there on failure.
    * @param folder absolute path, as the service sees it
    */
-  backUpStore(folder: string): Promise<StoreCounts>
+  backUpStore(folder: string): Work<StoreCounts>
 }
 
 export interface AdministrationParts {
@@ -98,6 +115,9 @@ export interface AdministrationParts {
   readonly logger: Logger
   /** Absent where the host has its own. */
   readonly repositories?: RepositoryFolder
+  readonly commits: Commits
+  /** Ends long work, with its reason. */
+  readonly stopping?: AbortSignal
 }
 
 /** Administration of the store and the repositories at hand. */
@@ -107,6 +127,8 @@ export class LocalAdministration implements Administration {
   readonly #changes: AdministrationParts['changes']
   readonly #logger: Logger
   readonly #repositories: RepositoryFolder | undefined
+  readonly #commits: Commits
+  readonly #stopping: AbortSignal
 
   constructor(parts: AdministrationParts) {
     this.#store = parts.store
@@ -114,6 +136,8 @@ export class LocalAdministration implements Administration {
     this.#changes = parts.changes
     this.#logger = parts.logger
     this.#repositories = parts.repositories
+    this.#commits = parts.commits
+    this.#stopping = parts.stopping ?? new AbortController().signal
   }
 
   async createToken(request: { user: string; name: string; scopes: readonly string[]; expiresAt: string | null }, by?: UnixUser): Promise<{ token: string } & ListedToken> {
@@ -190,19 +214,22 @@ export class LocalAdministration implements Administration {
     return counts
   }
 
-  async listStatuses(repository: string, sha: string | null): Promise<CommitStatus[]> {
+  async *listStatuses(repository: string, sha: string | null): Work<null, CommitStatus> {
     const name = checkRepository(repository)
     if (sha === null) {
-      const statuses: CommitStatus[] = []
-      for await (const status of this.#store.statuses.scan(name)) statuses.push(status)
-      return statuses
+      for await (const items of inPieces(this.#store.statuses.scan(name))) {
+        this.#stopping.throwIfAborted()
+        yield { items }
+      }
+      return null
     }
-    return await this.#store.statuses.list(name, checkCommit(sha))
+    yield { items: await this.#store.statuses.list(name, checkCommit(sha)) }
+    return null
   }
 
-  async latestCommits(repository: string, limit: number): Promise<ReportedCommit[]> {
+  async *latestCommits(repository: string, limit: number): Work<ReportedCommit[]> {
     if (!Number.isInteger(limit) || limit < 1 || limit > MOST_COMMITS) throw new AdministrationError(`the limit must be 1 to ${MOST_COMMITS}, not ${limit}`)
-    return await latestCommits(this.#store.statuses.scan(checkRepository(repository)), limit)
+    return yield* until(this.#stopping, latestCommits(this.#store.statuses.scan(checkRepository(repository)), limit))
   }
 
   async deleteStatuses(repository: string, sha: string, context: string | null, by?: UnixUser): Promise<number> {
@@ -215,13 +242,35 @@ export class LocalAdministration implements Administration {
     return removed
   }
 
-  async verifyStore(): Promise<StoreFindings> {
-    return await this.#maintenance().verify()
+  async *storeStatistics(top: number): Work<StoreStatistics> {
+    return yield* until(this.#stopping, storeStatistics(this.#store, this.#contents(), top))
   }
 
-  async backUpStore(folder: string): Promise<StoreCounts> {
+  async *exportStore(repository: string | null): Work<null, string> {
+    const name = repository === null ? undefined : checkRepository(repository)
+    return yield* until(this.#stopping, exportStore(this.#store, this.#contents(), name))
+  }
+
+  async *importStore(lines: AsyncIterable<string>, by?: UnixUser): Work<ImportCounts> {
+    const counts = yield* until(this.#stopping, importStore(this.#store, this.#contents(), lines))
+    audit(this.#logger, by, counts, 'store imported')
+    return counts
+  }
+
+  async *pruneStore(request: PruneRequest, by?: UnixUser): Work<PruneCounts, PruneFinding> {
+    const parts = { contents: this.#contents(), repositories: this.#folder(), commits: this.#commits }
+    const counts = yield* until(this.#stopping, pruneStore(parts, request))
+    if (request.remove) audit(this.#logger, by, { ...request, ...counts }, 'store pruned')
+    return counts
+  }
+
+  async *verifyStore(): Work<StoreFindings> {
+    return yield* until(this.#stopping, this.#maintenance().verify())
+  }
+
+  async *backUpStore(folder: string): Work<StoreCounts> {
     try {
-      return await this.#maintenance().backUp(folder)
+      return yield* until(this.#stopping, this.#maintenance().backUp(folder))
     } catch (error) {
       throw error instanceof BackupRefused ? new AdministrationError(error.message) : error
     }
@@ -235,8 +284,13 @@ export class LocalAdministration implements Administration {
     return counts
   }
 
+  #contents(): StoreContents {
+    if (!this.#store.contents) throw new AdministrationError(OF_THE_HOST)
+    return this.#store.contents
+  }
+
   #maintenance(): StoreMaintenance {
-    if (!this.#store.maintenance) throw new AdministrationError('the git server that this service lives in has a store of its own')
+    if (!this.#store.maintenance) throw new AdministrationError(OF_THE_HOST)
     return this.#store.maintenance
   }
 
@@ -245,6 +299,8 @@ export class LocalAdministration implements Administration {
     return this.#repositories
   }
 }
+
+const OF_THE_HOST = 'the git server that this service lives in has a store of its own'
 
 function listed({ digest: _, ...token }: TokenRecord & TokenUse): ListedToken {
   return token

@@ -1,5 +1,6 @@
 import { combinedState } from '../combined-state.js'
 import type { CommitStatus } from '../commit-status.js'
+import { inPieces, type Work } from '../work.js'
 
 /** The statuses of a commit, for an admin. */
 export interface ReportedCommit {
@@ -16,7 +17,7 @@ export interface ReportedCommit {
  * @param statuses ordered by commit, as a store scans them
  * @param limit how many commits at the most
  */
-export async function latestCommits(statuses: AsyncIterable<CommitStatus>, limit: number): Promise<ReportedCommit[]> {
+export async function* latestCommits(statuses: AsyncIterable<CommitStatus>, limit: number): Work<ReportedCommit[]> {
   const latest: ReportedCommit[] = []
   let current: CommitStatus[] = []
   const take = (): void => {
@@ -28,12 +29,17 @@ export async function latestCommits(statuses: AsyncIterable<CommitStatus>, limit
     latest.splice(place === -1 ? latest.length : place, 0, commit)
     latest.length = Math.min(latest.length, limit)
   }
-  for await (const status of statuses) {
-    if (status.sha !== current[0]?.sha) {
-      take()
-      current = []
+  let done = 0
+  for await (const piece of inPieces(statuses)) {
+    for (const status of piece) {
+      if (status.sha !== current[0]?.sha) {
+        take()
+        current = []
+      }
+      current.push(status)
     }
-    current.push(status)
+    done += piece.length
+    yield { progress: { phase: 'reading', done } }
   }
   take()
   return latest

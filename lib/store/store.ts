@@ -3,6 +3,7 @@ import type { CommitStatus, Report } from '../commit-status.js'
 import type { ObjectId } from '../object-id.js'
 import type { RepositoryName } from '../repository-name.js'
 import type { SerialisedList } from '../status-list.js'
+import type { Work } from '../work.js'
 
 /**
  * Where statuses, tokens and grants are kept. Every store passes spec/suites/store.ts.
@@ -30,6 +31,9 @@ export interface Store {
   /** What an admin does with all of it, where the store offers that. */
   readonly maintenance?: StoreMaintenance
 
+  /** What counting, moving and pruning of everything is made of, where the store offers it. */
+  readonly contents?: StoreContents
+
   /** `undefined` when writes are accepted, else the reason, in words for an admin. */
   trouble(): string | undefined
 
@@ -43,14 +47,70 @@ export interface Store {
 /** What an admin does with a whole store, while it is in use. */
 export interface StoreMaintenance {
   /** Reads everything, and checks every checksum there is. */
-  verify(): Promise<StoreFindings>
+  verify(): Work<StoreFindings>
 
   /**
    * Copies everything, as it was at one moment, to a folder that is new or empty, and is a store then. On disk once
-   * it has resolved; when it rejects, nothing is left there.
+   * it has come to its end; when it does not, nothing is left there.
    * @throws BackupRefused
    */
-  backUp(folder: string): Promise<StoreCounts>
+  backUp(folder: string): Work<StoreCounts>
+}
+
+/** A status, and the repository it is of. */
+export interface RepositoryStatus {
+  readonly repository: RepositoryName
+  readonly status: CommitStatus
+}
+
+export interface StatusPage {
+  readonly statuses: readonly RepositoryStatus[]
+  /** About how much has been read with it, 0 to 1; `undefined` where the store cannot tell. */
+  readonly share: number | undefined
+}
+
+/** All that a store has, some at a time, while it is in use. */
+export interface StoreContents {
+  /**
+   * Every status, or those of one repository, as they were when the reading began. Those of a repository come together,
+   * in the order of `scan`; a page has a few hundred.
+   * @throws StoreCorrupt at what is not what was written: nothing is passed over
+   */
+  pages(repository?: RepositoryName): AsyncIterable<StatusPage>
+
+  /**
+   * Begins to put statuses and grants into a repository.
+   * @throws StoreUnavailable while another merge into it is under way
+   */
+  merge(repository: RepositoryName): RepositoryMerge
+
+  /**
+   * Removes those of these statuses that are, in their turn to be removed, still exactly as they are here.
+   * @returns how many
+   */
+  remove(repository: RepositoryName, statuses: readonly CommitStatus[]): Promise<number>
+
+  /** What it takes on disk. */
+  bytes(): Promise<number>
+}
+
+/** Statuses and grants on their way into one repository: `commit` makes all of them visible, or none. */
+export interface RepositoryMerge {
+  /**
+   * Adds statuses, whole, each in place of the one of the same commit and context unless that was updated later or at
+   * the same time; and grants on the repository, each in place of what the user had there.
+   * @returns how many statuses it will put there
+   */
+  add(statuses: readonly CommitStatus[], grants: readonly Grant[]): Promise<number>
+
+  /**
+   * On disk once it has resolved. What was reported or removed since the merge began stays so.
+   * @throws StoreUnavailable, also when the repository was renamed or deleted since the merge began
+   */
+  commit(): Promise<void>
+
+  /** Lets go of what was not committed; harmless after `commit`. */
+  discard(): Promise<void>
 }
 
 export interface StoreCounts {

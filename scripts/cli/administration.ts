@@ -9,23 +9,27 @@ import { currentUser } from './change-log.js'
 import { patiently } from './patience.js'
 import { settingsOf } from './settings.js'
 
+export type Use<T> = (administration: Administration, by: UnixUser, interrupted: AbortSignal) => Promise<T>
+
 /**
  * Does what an admin asked for: through the running service, or in the store when none is running.
- * @param use gets who the admin is, to say it with every change
+ * @param use gets who the admin is, to say it with every change, and a signal that is given when the command is
+ *   interrupted, where there is something to put in order then
  */
-export async function administer<T>(command: Command, use: (administration: Administration, by: UnixUser) => Promise<T>): Promise<T> {
+export async function administer<T>(command: Command, use: Use<T>): Promise<T> {
   const settings = settingsOf(command)
   const folder = levelFolder(settings.store)
   const by = currentUser()
   try {
     return await patiently(async () => {
       try {
-        return await use(remoteAdministration(socketPath(folder)), by)
+        // At a signal, this process just ends: then the service ends the work.
+        return await use(remoteAdministration(socketPath(folder)), by, new AbortController().signal)
       } catch (error) {
         if (!(error instanceof NoService)) throw error
         // Only here: a command that the service carries out, or that reports over HTTP, does without LevelDB.
         const { inStore } = await import('./in-store.js')
-        return await inStore(settings, folder, async (administration) => await use(administration, by))
+        return await inStore(settings, folder, async (administration, interrupted) => await use(administration, by, interrupted))
       }
     })
   } catch (error) {

@@ -1,25 +1,36 @@
 import { stat } from 'node:fs/promises'
-import { LocalAdministration, type Administration } from '../../lib/admin/administration.js'
+import { LocalAdministration } from '../../lib/admin/administration.js'
 import { Tokens } from '../../lib/auth/tokens.js'
 import { systemClock } from '../../lib/clock.js'
+import { CommitFinder } from '../../lib/git/commit-finder.js'
 import { RepositoryFolder } from '../../lib/git/repository-folder.js'
 import { silentLogger, type Logger } from '../../lib/logger.js'
 import type { Settings } from '../../lib/settings.js'
 import { openStore } from '../../lib/store/open-store.js'
 import { StoreUnavailable } from '../../lib/store/store.js'
 import { changeLog } from './change-log.js'
+import { Interruption } from './interruption.js'
 import { visible } from './output.js'
 
 /** Does what an admin asked for in the store itself, while no service has it open. */
-export async function inStore<T>(settings: Settings, folder: string, use: (administration: Administration) => Promise<T>): Promise<T> {
+export async function inStore<T>(settings: Settings, folder: string, use: (administration: LocalAdministration, interrupted: AbortSignal) => Promise<T>): Promise<T> {
   await refuseForeign(folder)
-  const store = await openStore(settings.store, onStandardError)
-  const tokens = new Tokens({ store: store.tokens, prefix: settings.tokenPrefix, clock: systemClock, logger: silentLogger })
+  const interruption = new Interruption()
   try {
-    return await use(new LocalAdministration({ store, tokens, changes: store, logger: changeLog(folder), repositories: new RepositoryFolder(settings.repositories) }))
+    const store = await openStore(settings.store, onStandardError)
+    const tokens = new Tokens({ store: store.tokens, prefix: settings.tokenPrefix, clock: systemClock, logger: silentLogger })
+    const commits = new CommitFinder()
+    const { signal } = interruption
+    const parts = { store, tokens, changes: store, logger: changeLog(folder), repositories: new RepositoryFolder(settings.repositories), commits, stopping: signal }
+    try {
+      return await use(new LocalAdministration(parts), signal)
+    } finally {
+      commits.close()
+      await tokens.close()
+      await store.close()
+    }
   } finally {
-    await tokens.close()
-    await store.close()
+    interruption.end()
   }
 }
 

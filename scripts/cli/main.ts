@@ -22,6 +22,8 @@ const NOT_REACHED = 3
 /** Runs one command line and sets the exit status. Never rejects. */
 export async function main(args: readonly string[]): Promise<void> {
   process.stdout.on('error', endWithoutOutput)
+  // Who does not want to hear what goes wrong gets the exit status.
+  process.stderr.on('error', () => undefined)
   const program = new Command('commit-status')
     .description('Records and serves check results (commit statuses) for the bare repositories of a git server.')
     .option('--config <file>', 'settings file (also COMMIT_STATUS_CONFIG)')

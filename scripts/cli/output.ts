@@ -1,9 +1,16 @@
+import { once } from 'node:events'
 import Table from 'cli-table3'
+import { STEERING, toJson } from '../../lib/json-line.js'
 
 /** Prints records: one JSON object a line for scripts, or a table for people; nothing when there are none. */
 export function printRecords<T extends object>(records: readonly T[], columns: Readonly<Record<string, (record: T) => string>>, json: boolean | undefined): void {
   if (json) for (const record of records) console.log(toJson(record))
   else if (records.length > 0) console.log(table(Object.keys(columns), records.map((record) => Object.values(columns).map((cell) => visible(cell(record))))))
+}
+
+/** Writes a text of any length to standard output, no faster than it is read there. */
+export async function print(text: string): Promise<void> {
+  if (!process.stdout.write(text)) await once(process.stdout, 'drain')
 }
 
 /** A table without borders, which `awk` and `cut` read as well as people do. */
@@ -18,17 +25,7 @@ export function table(titles: string[], rows: string[][]): string {
   return drawn.toString().replaceAll(/ +$/gm, '')
 }
 
-/** Texts come from whoever reports: none of them may steer a terminal, in JSON neither. */
-const STEERING = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
-
 /** A text of somebody else's, as it may be shown. */
 export function visible(text: string): string {
   return text.replaceAll(STEERING, (character) => `\\u{${character.codePointAt(0)?.toString(16) ?? ''}}`)
-}
-
-/** One line of JSON. */
-export function toJson(record: object): string {
-  return JSON.stringify(record).replaceAll(STEERING, (character) =>
-    Array.from({ length: character.length }, (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`).join(''),
-  )
 }

@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import type { RepositoryCounts } from '../../lib/admin/administration.js'
+import { toJson } from '../../lib/json-line.js'
 import { administer } from './administration.js'
 import { explain } from './help.js'
-import { printRecords, toJson, visible } from './output.js'
+import { printRecords, visible } from './output.js'
 
 export function repoCommand(program: Command): void {
   const repo = program.command('repo').helpCommand(false).description('list repositories, make them public or private, rename and delete what is stored of them')

@@ -5,9 +5,9 @@ import { parseObjectId } from '../../lib/object-id.js'
 import { reasonOf } from '../../lib/reason.js'
 import { parseRepositoryName } from '../../lib/repository-name.js'
 import { CheckoutError, clonedRepository, headCommit } from './checkout.js'
+import { toJson } from '../../lib/json-line.js'
 import { milliseconds } from './duration.js'
 import { explain } from './help.js'
-import { toJson } from './output.js'
 import { deliver } from './report-client.js'
 
 interface ReportOptions {

@@ -1,9 +1,11 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { MOST_COMMITS } from '../../lib/admin/administration.js'
 import { reportedCommit, type ReportedCommit } from '../../lib/admin/latest-commits.js'
+import type { CommitStatus } from '../../lib/commit-status.js'
+import { toJson } from '../../lib/json-line.js'
 import { administer } from './administration.js'
 import { explain } from './help.js'
-import { toJson } from './output.js'
+import { watched } from './progress.js'
 import { reportCommand } from './report.js'
 import { statusTable } from './status-table.js'
 
@@ -19,8 +21,10 @@ export function statusCommand(program: Command): void {
     .option('--json', 'print a JSON object for each status')
     .action(async (repository: string, sha: string | undefined, options: { limit: number; json?: true }, command: Command) => {
       const commits = await administer(command, async (administration): Promise<readonly ReportedCommit[]> => {
-        if (sha === undefined) return await administration.latestCommits(repository, options.limit)
-        const commit = reportedCommit(await administration.listStatuses(repository, sha))
+        if (sha === undefined) return await watched(administration.latestCommits(repository, options.limit))
+        const statuses: CommitStatus[] = []
+        await watched(administration.listStatuses(repository, sha), (found) => void statuses.push(...found))
+        const commit = reportedCommit(statuses)
         return commit ? [commit] : []
       })
       if (options.json) for (const each of commits.flatMap(({ statuses }) => statuses)) console.log(toJson(each))

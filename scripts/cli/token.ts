@@ -1,8 +1,9 @@
-import { InvalidArgumentError, Option, type Command } from 'commander'
+import { Option, type Command } from 'commander'
+import { toJson } from '../../lib/json-line.js'
 import { administer } from './administration.js'
-import { milliseconds } from './duration.js'
 import { explain } from './help.js'
-import { printRecords, toJson } from './output.js'
+import { printRecords } from './output.js'
+import { timeOf } from './time.js'
 
 export function tokenCommand(program: Command): void {
   const token = program.command('token').helpCommand(false).description('create, list and revoke personal access tokens')
@@ -71,10 +72,5 @@ export function tokenCommand(program: Command): void {
 
 /** When a token expires: ISO 8601, or `never`. */
 function expiry(text: string): string {
-  if (text === 'never') return text
-  const length = milliseconds(text)
-  const time = length !== undefined ? Date.now() + length : /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : NaN
-  if (Number.isNaN(time)) throw new InvalidArgumentError('It must be like 30s, 12h, 90d or 2031-01-31, or never.')
-  if (time <= Date.now()) throw new InvalidArgumentError('It must not be in the past.')
-  return new Date(time).toISOString()
+  return text === 'never' ? text : timeOf(text, 'from now', ', or never')
 }

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import type { Administration } from '../../lib/admin/administration.js'
 import { makeCommit, makeRepository } from '../fixtures/git.js'
 import { startService } from '../fixtures/service.js'
 import { openStore } from '../../lib/store/open-store.js'
+import { itemsOf, resultOf } from '../fixtures/work.js'
 
 const SHA = 'c0ffee'.padEnd(40, '0')
 
@@ -120,12 +122,26 @@ t.test('Statuses are listed for a repository or a commit of it, also when git no
   const token = await service.tokenOf('alice')
   for (const sha of commits) for (const context of ['b', 'a']) await service.report('alice/hello', sha, token, { state: 'success', context })
   const { admin } = service
-  const found = (await admin.listStatuses('alice/hello', null)).map(({ sha, context }) => [sha, context])
+  const found = (await itemsOf(admin.listStatuses('alice/hello', null))).map(({ sha, context }) => [sha, context])
   t.strictSame(found, commits.flatMap((sha) => [[sha, 'a'], [sha, 'b']]))
   const [sha = ''] = commits
-  t.strictSame(await admin.listStatuses('alice/hello', sha.toUpperCase()), (await service.list('alice/hello', sha, token)).body['statuses'])
-  t.strictSame(await admin.listStatuses('alice/hello', SHA), [])
-  t.strictSame(await admin.listStatuses('alice/gone', null), [])
+  t.strictSame(await itemsOf(admin.listStatuses('alice/hello', sha.toUpperCase())), (await service.list('alice/hello', sha, token)).body['statuses'])
+  t.strictSame(await itemsOf(admin.listStatuses('alice/hello', SHA)), [])
+  t.strictSame(await itemsOf(admin.listStatuses('alice/gone', null)), [])
+})
+
+t.test('What is in the store is counted, and what is gone goes', async (t) => {
+  const service = await startService(t)
+  const directory = await makeRepository(service.repositories, 'alice/hello')
+  const [kept, lost] = [await makeCommit(directory, 'kept'), await makeCommit(await makeRepository(service.repositories, 'alice/other'), 'lost')]
+  const token = await service.tokenOf('alice')
+  await service.report('alice/hello', kept, token, { state: 'success' })
+  await service.report('alice/other', lost, token, { state: 'success' })
+  t.match(await resultOf(service.admin.storeStatistics(1)), { repositories: 2, commits: 2, statuses: 2, tokens: 1, top: [{ repository: 'alice/hello', statuses: 1 }] })
+  await rm(join(service.repositories, 'alice/other.git'), { recursive: true })
+  const request = { goneCommits: true, goneRepositories: true, olderThan: null, remove: true }
+  t.strictSame(await itemsOf(service.admin.pruneStore(request)), [{ repository: 'alice/other', reason: 'repository gone', statuses: 1 }])
+  t.strictSame(await resultOf(service.admin.pruneStore(request)), { statuses: 0, kept: 0 })
 })
 
 t.test('Statuses are removed from a commit, and the next list and report know', async (t) => {
@@ -154,9 +170,9 @@ t.test('What is stored of a repository moves or goes, and is counted', async (t)
   t.strictSame(await admin.renameRepository('alice/a', 'alice/b'), { statuses: 2, grants: 1 })
   t.match((await service.list('alice/b', sha, await service.tokenOf('bob'))).body, { statuses: [{ context: 'x' }, { context: 'y' }] })
   t.strictSame(await admin.countRepository('alice/b'), { statuses: 2, grants: 1 })
-  t.match(await admin.latestCommits('alice/b', 1), [{ sha, state: 'success', statuses: [{ context: 'x' }, { context: 'y' }] }])
+  t.match(await resultOf(admin.latestCommits('alice/b', 1)), [{ sha, state: 'success', statuses: [{ context: 'x' }, { context: 'y' }] }])
   t.strictSame(await admin.deleteRepository('alice/b'), { statuses: 2, grants: 1 })
-  t.strictSame(await admin.latestCommits('alice/b', 1), [])
+  t.strictSame(await resultOf(admin.latestCommits('alice/b', 1)), [])
   t.strictSame(await admin.listAccess(null), [{ on: 'alice', user: 'carol', access: 'read' }])
 })
 
@@ -171,7 +187,7 @@ t.test('Every change is one line of the log: who, what, and to whom; no token, a
   await admin.setVisibility('alice/hello', 'private', by)
   await admin.deleteStatuses('alice/hello', sha, 'a', by)
   await admin.renameRepository('alice/hello', 'alice/world', by)
-  for (const look of [admin.listTokens(null), admin.listAccess(null), admin.listRepositories(), admin.latestCommits('alice/world', 1), admin.countRepository('alice/world')]) await look
+  for (const look of [admin.listTokens(null), admin.listAccess(null), admin.listRepositories(), resultOf(admin.latestCommits('alice/world', 1)), admin.countRepository('alice/world')]) await look
   await admin.deleteRepository('alice/world', by)
   await admin.grantAccess('alice', 'bob', 'write', by)
   await admin.revokeAccess('alice', 'bob', by)
@@ -216,12 +232,12 @@ const refusals: [asked: string, call: (admin: Administration) => Promise<unknown
   ['rights on a strange repository', (admin) => admin.listAccess('a/b/c'), '"a/b/c" is no repository name: <owner>/<repo>'],
   ['visibility of a missing repository', (admin) => admin.setVisibility('alice/none', 'public'), 'there is no repository alice/none'],
   ['visibility of a strange repository', (admin) => admin.setVisibility('../x', 'public'), '"../x" is no repository name: <owner>/<repo>'],
-  ['statuses of an owner', (admin) => admin.listStatuses('alice', null), '"alice" is no repository name: <owner>/<repo>'],
-  ['statuses of a short commit id', (admin) => admin.listStatuses('alice/hello', 'c0ffee'), 'c0ffee is not a full 40 or 64 character hex commit id'],
-  ['no commits', (admin) => admin.latestCommits('alice/hello', 0), 'the limit must be 1 to 1000, not 0'],
-  ['too many commits', (admin) => admin.latestCommits('alice/hello', 1001), 'the limit must be 1 to 1000, not 1001'],
-  ['half a commit', (admin) => admin.latestCommits('alice/hello', 1.5), 'the limit must be 1 to 1000, not 1.5'],
-  ['commits of a strange repository', (admin) => admin.latestCommits('alice', 1), '"alice" is no repository name: <owner>/<repo>'],
+  ['statuses of an owner', (admin) => itemsOf(admin.listStatuses('alice', null)), '"alice" is no repository name: <owner>/<repo>'],
+  ['statuses of a short commit id', (admin) => itemsOf(admin.listStatuses('alice/hello', 'c0ffee')), 'c0ffee is not a full 40 or 64 character hex commit id'],
+  ['no commits', (admin) => itemsOf(admin.latestCommits('alice/hello', 0)), 'the limit must be 1 to 1000, not 0'],
+  ['too many commits', (admin) => itemsOf(admin.latestCommits('alice/hello', 1001)), 'the limit must be 1 to 1000, not 1001'],
+  ['half a commit', (admin) => itemsOf(admin.latestCommits('alice/hello', 1.5)), 'the limit must be 1 to 1000, not 1.5'],
+  ['commits of a strange repository', (admin) => itemsOf(admin.latestCommits('alice', 1)), '"alice" is no repository name: <owner>/<repo>'],
   ['removing what is not there', (admin) => admin.deleteStatuses('alice/hello', SHA.toUpperCase(), null), `alice/hello has no status on ${SHA}`],
   ['removing a context that is not there', (admin) => admin.deleteStatuses('alice/hello', SHA, 'ci'), `alice/hello has no status "ci" on ${SHA}`],
   ['removing from a short commit id', (admin) => admin.deleteStatuses('alice/hello', 'c0ffee', null), 'c0ffee is not a full 40 or 64 character hex commit id'],
@@ -234,7 +250,7 @@ const refusals: [asked: string, call: (admin: Administration) => Promise<unknown
   ['counting a strange repository', (admin) => admin.countRepository('alice'), '"alice" is no repository name: <owner>/<repo>'],
   ['deleting what has nothing', (admin) => admin.deleteRepository('alice/hello'), 'nothing is stored of alice/hello: no status, no grant on it'],
   ['deleting a strange repository', (admin) => admin.deleteRepository('../x'), '"../x" is no repository name: <owner>/<repo>'],
-  ['a backup into a folder with something in it', (admin) => admin.backUpStore('/'), '/ is not empty'],
+  ['a backup into a folder with something in it', (admin) => itemsOf(admin.backUpStore('/')), '/ is not empty'],
 ]
 
 t.test('What cannot be done is refused with the reason, and nothing is done', async (t) => {

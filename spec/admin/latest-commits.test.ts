@@ -2,6 +2,7 @@ import t from 'tap'
 import { latestCommits } from '../../lib/admin/latest-commits.js'
 import type { CommitStatus } from '../../lib/commit-status.js'
 import { commitId } from '../fixtures/names.js'
+import { resultOf } from '../fixtures/work.js'
 
 /** Statuses in the order of a scan; a commit `1a` has its reports at the given minutes. */
 async function* scan(commits: Record<string, readonly number[]>): AsyncGenerator<CommitStatus> {
@@ -14,7 +15,7 @@ async function* scan(commits: Record<string, readonly number[]>): AsyncGenerator
 }
 
 async function inOneLine(commits: Record<string, readonly number[]>, limit: number): Promise<string[]> {
-  return (await latestCommits(scan(commits), limit)).map(({ sha, state, updated_at, statuses }) => `${sha.slice(0, 2)} ${state ?? ''} ${Date.parse(updated_at) / 60_000} ${statuses.map(({ context }) => context).join()}`)
+  return (await resultOf(latestCommits(scan(commits), limit))).map(({ sha, state, updated_at, statuses }) => `${sha.slice(0, 2)} ${state ?? ''} ${Date.parse(updated_at) / 60_000} ${statuses.map(({ context }) => context).join()}`)
 }
 
 t.test('The commits that were reported on last come first, whole, with their combined state', async (t) => {

@@ -7,6 +7,7 @@ import t, { type Test } from 'tap'
 import { makeCommit, makeRepository } from '../fixtures/git.js'
 import { comparable, sendRaw, type RawAnswer } from '../fixtures/raw-http.js'
 import { startService, type TestService } from '../fixtures/service.js'
+import { itemsOf } from '../fixtures/work.js'
 
 /** Private repositories in every condition. Each is made from a sound one that holds the commit. */
 const CONDITIONS: Readonly<Record<string, (directory: string) => void>> = {
@@ -93,7 +94,7 @@ for (const { who, listed, error, token } of callers) {
       if (/^GET the list|^POST a /.test(request)) t.equal(body, JSON.stringify({ error }))
       if (request.startsWith('HEAD')) t.equal(body, '')
     }
-    t.strictSame(await hidden.service.admin.listStatuses('alice/sound', null), [], 'nothing was stored')
+    t.strictSame(await itemsOf(hidden.service.admin.listStatuses('alice/sound', null)), [], 'nothing was stored')
   })
 }
 

@@ -1,10 +1,11 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { CommitFinder } from '../../lib/git/commit-finder.js'
 import { parseObjectId } from '../../lib/object-id.js'
 import { bytesOf, fillStore, makeRepositoryOf, realisticReport, type MadeRepository, type Place } from './data.js'
 import { Load, type LoadRequest, type LoadResult } from './load.js'
-import { command, record, ServerProcess, type Recorded } from './processes.js'
+import { command, record, ServerProcess, whileCommand, type Recorded } from './processes.js'
 
 export interface Setting {
   /** Where data is made and kept. */
@@ -149,6 +150,11 @@ function spread(commits: readonly string[], count: number): string[] {
   return commits.filter((_, index) => index % Math.ceil(commits.length / count) === 0)
 }
 
+/** Nine lists for each report. */
+function mixed({ commits }: MadeRepository): LoadRequest[] {
+  return commits.slice(0, 100).flatMap((sha, index) => [...Array.from({ length: 9 }, () => list(sha)), report(sha, index)])
+}
+
 const first = ({ commits }: MadeRepository): string => commits[0] ?? ''
 
 export const cases: readonly Case[] = [
@@ -162,7 +168,7 @@ export const cases: readonly Case[] = [
     commits: SMALL,
     least: 0.6,
     withToken: true,
-    requests: ({ commits }) => commits.slice(0, 100).flatMap((sha, index) => [...Array.from({ length: 9 }, () => list(sha)), report(sha, index)]),
+    requests: mixed,
   }),
   {
     name: 'list while unknown ids flood in',
@@ -228,6 +234,45 @@ export const cases: readonly Case[] = [
       const perStatus = bytesOf(large.store) / setting.statuses
       rows.push({ name: 'bytes on disk per status', ours: perStatus, goal: '≤ 150', reached: perStatus <= 150 })
       setting.tell(`  set up in ${startSeconds} s`)
+      return rows
+    },
+  },
+  {
+    name: 'list and report while a store is exported, verified, pruned',
+    async run(setting) {
+      const place = await running(setting, setting.statuses / 10)
+      const load = new Load(join(setting.folder, 'requests'), mixed(place.repository), { Authorization: `Bearer ${place.token}` })
+      const rows: Row[] = []
+      try {
+        await load.run(place.server.url, { seconds: 2 })
+        for (const args of [['store', 'export'], ['store', 'verify'], ['store', 'prune', '--gone-commits']]) {
+          const results: [LoadResult, LoadResult][] = []
+          for (let round = 0; round < setting.rounds; round++) {
+            const quiet = await sound(load, place.server, setting)
+            const loaded = await whileCommand(place, args, async () => {
+              // Until it has begun its work.
+              await setTimeout(1000)
+              return await sound(load, place.server, setting)
+            })
+            results.push([loaded, quiet])
+            setting.tell(`  round ${round + 1}: ${Math.round(loaded.perSecond)} of ${Math.round(quiet.perSecond)}, p99 ${loaded.p99} of ${quiet.p99} ms`)
+          }
+          const ratio = median(results.map(([loaded, quiet]) => loaded.perSecond / quiet.perSecond))
+          rows.push({
+            name: `list and report during ${args.join(' ')}`,
+            ours: median(results.map(([loaded]) => loaded.perSecond)),
+            limit: median(results.map(([, quiet]) => quiet.perSecond)),
+            ratio,
+            p50: median(results.map(([loaded]) => loaded.p50)),
+            p99: median(results.map(([loaded]) => loaded.p99)),
+            memory: place.server.memory,
+            goal: '≥ 0.75 of without',
+            reached: ratio >= 0.75,
+          })
+        }
+      } finally {
+        await place.server.end()
+      }
       return rows
     },
   },

@@ -79,6 +79,28 @@ export async function command(place: Place, ...args: string[]): Promise<string> 
   return stdout.trimEnd()
 }
 
+/** A command that is to be under way for as long as `during` runs, begun again whenever it ends; then it is interrupted. */
+export async function whileCommand<T>(place: Place, args: readonly string[], during: () => Promise<T>): Promise<T> {
+  const over = new AbortController()
+  const isOver = (): boolean => over.signal.aborted
+  let child: ChildProcess | undefined
+  const again = async (): Promise<void> => {
+    while (!isOver()) {
+      child = spawn(executable, args, { env: { ...process.env, ...variables(place) }, stdio: ['ignore', 'ignore', 'inherit'] })
+      const [code] = (await once(child, 'exit')) as [number | null]
+      if (code !== 0 && !isOver()) throw new Error(`${args.join(' ')} ended with ${code}`)
+    }
+  }
+  const repeated = again()
+  try {
+    return await Promise.race([during(), repeated.then(async () => await during())])
+  } finally {
+    over.abort()
+    child?.kill('SIGINT')
+    await repeated
+  }
+}
+
 function variables({ repositories, store }: Place): Record<string, string> {
   return { COMMIT_STATUS_REPOSITORIES: repositories, COMMIT_STATUS_STORE: `level:${store}`, COMMIT_STATUS_PORT: '0' }
 }

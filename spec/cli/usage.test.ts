@@ -4,7 +4,8 @@ import { CommandPlace } from '../fixtures/command.js'
 
 const commands = [
   ...['set-up', 'serve', 'token', 'token create', 'token list', 'token revoke', 'access', 'access grant', 'access revoke', 'access list'],
-  ...['repo', 'repo list', 'repo public', 'repo private', 'repo rename', 'repo delete', 'status', 'status list', 'status report', 'status delete', 'store', 'store verify', 'store backup'],
+  ...['repo', 'repo list', 'repo public', 'repo private', 'repo rename', 'repo delete', 'status', 'status list', 'status report', 'status delete', 'store'],
+  ...['store stats', 'store export', 'store import', 'store prune', 'store verify', 'store backup'],
 ]
 const groups = ['token', 'access', 'repo', 'status', 'store']
 
@@ -45,6 +46,10 @@ t.test('Wrong use says what is wrong, shows the usage of that command, exits 2 a
     [['status', 'delete', 'alice/hello'], "error: missing required argument 'sha'", 'status delete [options] <owner/repo> <sha>'],
     [['status', 'list', 'alice/hello', '--limit', '0'], "error: option '--limit <number>' argument '0' is invalid. It must be 1 to 1000.", 'status list [options] <owner/repo> [sha]'],
     [['status', 'list', 'alice/hello', '--limit', '1e3'], "error: option '--limit <number>' argument '1e3' is invalid. It must be 1 to 1000.", 'status list [options] <owner/repo> [sha]'],
+    [['store', 'stats', '--top', 'many'], "error: option '--top <n>' argument 'many' is invalid. It must be a whole number, 9999 at the most.", 'store stats [options]'],
+    [['store', 'prune', '--yes'], 'error: say what may go: --gone-commits, --gone-repositories or --older-than', 'store prune [options]'],
+    [['store', 'prune', '--older-than', 'soon'], "error: option '--older-than <time>' argument 'soon' is invalid. It must be like 30s, 12h, 90d or 2031-01-31.", 'store prune [options]'],
+    [['store', 'prune', '--older-than', '2999-01-31'], "error: option '--older-than <time>' argument '2999-01-31' is invalid. It must not be in the future.", 'store prune [options]'],
     [['set-up', 'now'], "error: too many arguments for 'set-up'. Expected 0 arguments but got 1.", 'set-up [options]'],
     [['serve', 'now'], "error: too many arguments for 'serve'. Expected 0 arguments but got 1.", 'serve [options]'],
   ]

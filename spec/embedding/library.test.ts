@@ -7,6 +7,7 @@ import { silentLogger } from '../../lib/logger.js'
 import { embed, fetchJson, listen } from '../fixtures/embedded.js'
 import { makeCommit, makeRepository } from '../fixtures/git.js'
 import { ModelStore } from '../fixtures/model-store.js'
+import { resultOf } from '../fixtures/work.js'
 
 const refusal = (code: string, status: number) => ({ name: 'ServiceError', code, status })
 
@@ -107,8 +108,8 @@ t.test('Commands that work on the folder of repositories say so where the host h
 t.test('Commands that work on the whole store say so where the host has its own', async (t) => {
   const { service } = await embed(t, { store: new ModelStore() })
   const administration = new LocalAdministration(service.administered)
-  for (const call of [administration.verifyStore(), administration.backUpStore('/tmp/copy')]) {
-    await t.rejects(call, { name: 'AdministrationError', message: 'the git server that this service lives in has a store of its own' })
+  for (const call of [administration.verifyStore(), administration.backUpStore('/tmp/copy'), administration.storeStatistics(1), administration.exportStore(null)]) {
+    await t.rejects(resultOf<unknown>(call), { name: 'AdministrationError', message: 'the git server that this service lives in has a store of its own' })
   }
 })
 

@@ -7,6 +7,7 @@ import { hostCommit, type HostedCommit } from '../fixtures/hosted-commit.js'
 import { RawSocket, requestHead } from '../fixtures/raw-socket.js'
 import { refused } from '../fixtures/refusal.js'
 import { startService, type Answer, type TestService } from '../fixtures/service.js'
+import { itemsOf } from '../fixtures/work.js'
 
 const success = { state: 'success' }
 const UNREADABLE = 'the repository cannot be read at the moment'
@@ -44,7 +45,7 @@ t.test('A damaged token is refused with 500: it is not known to be wrong, and do
       refused(t, answer, 500, 'internal error')
       t.match(linesOf(service, answer), [{ level: 50, err: { message: /is damaged/ } }])
     }
-    t.strictSame(await service.admin.listStatuses(repository, null), [], 'nothing was saved')
+    t.strictSame(await itemsOf(service.admin.listStatuses(repository, null)), [], 'nothing was saved')
     t.equal((await service.report(repository, sha, other, success)).status, 201)
   })
 })

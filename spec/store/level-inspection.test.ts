@@ -11,6 +11,7 @@ import { StoreCorrupt } from '../../lib/store/store.js'
 import { commitId, repositoryNamed } from '../fixtures/names.js'
 import { reportOf } from '../fixtures/report.js'
 import { collect } from '../suites/store.js'
+import { resultOf } from '../fixtures/work.js'
 
 const repository = repositoryNamed('alice/hello')
 
@@ -149,7 +150,7 @@ t.test('While a table is damaged nothing is written: LevelDB would merge it, and
   await t.rejects(collect(store.statuses.scan(repository)), StoreCorrupt)
   t.equal((await store.statuses.list(repository, commitId('000399'))).length, 1, 'what lies elsewhere can be read')
   const copy = join(t.testdirName, 'copy')
-  await t.rejects(store.maintenance.backUp(copy), { name: 'BackupRefused', message: /^the store is damaged, and a copy .* See store verify: \d+\.ldb is damaged: / })
+  await t.rejects(resultOf(store.maintenance.backUp(copy)), { name: 'BackupRefused', message: /^the store is damaged, and a copy .* See store verify: \d+\.ldb is damaged: / })
   t.strictSame(readdirSync(copy), [])
 })
 
@@ -178,10 +179,10 @@ t.test('What a log has lost is said at every opening, and keeps backups from bei
   const words = [`${log}: what is there at byte`]
   for (let time = 0; time < 3; time++) {
     const store = await LevelStore.open(folder)
-    const { problems } = await store.maintenance.verify()
+    const { problems } = await resultOf(store.maintenance.verify())
     t.equal(problems.length, 1)
     t.match(problems[0], words[0])
-    await t.rejects(store.maintenance.backUp(join(t.testdirName, 'copy')), { name: 'BackupRefused' })
+    await t.rejects(resultOf(store.maintenance.backUp(join(t.testdirName, 'copy'))), { name: 'BackupRefused' })
     await store.statuses.save(repository, commitId(`b${time}`), reportOf('ci'), 0)
     await store.close()
     t.match(await answers(folder, 0), { told: 1 })

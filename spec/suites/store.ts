@@ -1,6 +1,7 @@
 import type { Test } from 'tap'
 import type { Store } from '../../lib/store/store.js'
 import { closeSuite } from './store-close.js'
+import { contentsSuite } from './store-contents.js'
 import { grantSuite } from './store-grants.js'
 import { modelSuite } from './store-model.js'
 import { statusSuite } from './store-statuses.js'
@@ -21,6 +22,7 @@ export function storeSuite(t: Test, factory: StoreFactory): void {
   t.test('tokens', async (t) => tokenSuite(t, factory))
   t.test('grants', async (t) => grantSuite(t, factory))
   t.test('close and open', async (t) => closeSuite(t, factory))
+  t.test('contents', async (t) => contentsSuite(t, factory))
   t.test('model', async (t) => modelSuite(t, factory))
 }
 

@@ -1,16 +1,42 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Level } from 'level'
+import { Level, type Iterator } from 'level'
 import { reasonOf } from '../../reason.js'
+import { PIECE, type Step } from '../../work.js'
 import { StoreCorrupt, StoreLocked, StoreUnavailable } from '../store.js'
 import { Inspection } from './files/inspection.js'
 import { noteLost } from './files/lost.js'
 import { ROOM } from './room.js'
 
+declare module 'level' {
+  interface Level<KDefault = string, VDefault = string> { // eslint-disable-line @typescript-eslint/no-unused-vars -- as they are published
+    /** Of LevelDB itself, which the published types leave out. */
+    approximateSize(start: KDefault, end: KDefault): Promise<number>
+  }
+}
+
 /** One change of the database. */
 export type Operation =
   | { readonly type: 'put'; readonly key: string; readonly value: string }
   | { readonly type: 'del'; readonly key: string }
+
+/** Changes, too many to hold as objects. */
+export interface Batch {
+  add(operation: Operation): void
+  /** Makes them, all or none. On disk once it has resolved. */
+  write(): Promise<void>
+  /** Lets go of them; harmless after `write`. */
+  discard(): Promise<void>
+}
+
+/** From one key to before another. */
+interface KeyRange {
+  readonly gte: string
+  readonly lt: string
+}
+
+/** A page is read at once up to so many bytes. */
+const PAGE_BYTES = 256 * 1024
 
 /**
  * The LevelDB database of a folder; the one place where `level` is used. Keys are ordered by their UTF-8 bytes.
@@ -92,10 +118,14 @@ export class Database {
     for (const inspection of this.#inspections) await inspection.checkTables(goOn)
   }
 
-  /** Looks at all of its files as they are now. What cannot be trusted is refused from then on. */
-  async inspect(): Promise<void> {
+  /** Looks at all of its files as they are now, one after the other. What cannot be trusted is refused from then on. */
+  async *inspect(): AsyncGenerator<Step<never>> {
     const inspection = await Inspection.of(this.folder)
-    await inspection.checkTables(() => true)
+    for (let done = 1, isDone = false; !isDone; done++) {
+      let left = 1
+      isDone = await inspection.checkTables(() => left-- > 0)
+      yield { progress: { phase: 'checking files', done } }
+    }
     // What an earlier one found may have been copied to another table, with a checksum that is right.
     this.#inspections = [...this.#inspections.filter(({ damage }) => damage.length > 0), inspection]
   }
@@ -105,14 +135,14 @@ export class Database {
    * @throws StoreCorrupt when what is there cannot be trusted
    */
   async read(keys: string[]): Promise<(string | undefined)[]> {
-    for (const key of keys) this.#refuseDamaged(key, key)
+    for (const key of keys) this.refuseDamaged(key, key)
     return await this.#level.getMany(keys).catch((cause: unknown) => unreadable(cause, keys[0]))
   }
 
   /** Every key that begins with `prefix`, with its value, as they were when the reading began. Throws as `read`. */
   async *scan(prefix: string): AsyncGenerator<readonly [key: string, value: string]> {
     const range = within(prefix)
-    this.#refuseDamaged(range.gte, range.lt)
+    this.refuseDamaged(range.gte, range.lt)
     try {
       yield* this.#level.iterator(range)
     } catch (cause) {
@@ -123,7 +153,7 @@ export class Database {
   /** As `scan`, at once: for what is known to be small. */
   async all(prefix: string): Promise<[key: string, value: string][]> {
     const range = within(prefix)
-    this.#refuseDamaged(range.gte, range.lt)
+    this.refuseDamaged(range.gte, range.lt)
     try {
       return await this.#level.iterator(range).all()
     } catch (cause) {
@@ -131,17 +161,34 @@ export class Database {
     }
   }
 
-  /** Everything that can be read, as it was when the reading began, whether or not it can be trusted. */
-  async *everything(): AsyncGenerator<readonly [key: string, value: string]> {
+  /**
+   * Everything that can be read, as it was when the reading began, whether or not it can be trusted; with about how
+   * much of it that is, 0 to 1, where LevelDB can tell.
+   * @param range absent: all
+   */
+  async *pages(range?: KeyRange): AsyncGenerator<{ entries: [key: string, value: string][]; share: number | undefined }> {
+    const { gte, lt } = range ?? { gte: '', lt: '\uffff' }
+    let iterator: Iterator<Level, string, string> | undefined
     try {
-      yield* this.#level.iterator()
+      iterator = this.#level.iterator({ ...range, highWaterMarkBytes: PAGE_BYTES })
+      // What is not in a table yet does not count.
+      const total = await this.#level.approximateSize(gte, lt)
+      for (;;) {
+        const entries = await iterator.nextv(PIECE)
+        const last = entries.at(-1)
+        if (!last) break
+        const done = total > 0 ? await this.#level.approximateSize(gte, last[0]) : 0
+        yield { entries, share: total > 0 ? Math.min(1, done / total) : undefined }
+      }
     } catch (cause) {
-      unreadable(cause, '')
+      unreadable(cause, gte)
+    } finally {
+      await iterator?.close()
     }
   }
 
-  /** Collects changes, too many to hold as objects, to be made all or none and to be on disk once `write` has resolved. */
-  batch(): { add(operation: Operation): void; write(): Promise<void>; discard(): Promise<void> } {
+  /** Begins to collect changes. */
+  batch(): Batch {
     const batch = this.#level.batch()
     return {
       add(operation) {
@@ -162,7 +209,8 @@ export class Database {
     await this.#level.close()
   }
 
-  #refuseDamaged(from: string, to: string): void {
+  /** Throws as `read` where what lies between two keys, both included, cannot be trusted. */
+  refuseDamaged(from: string, to: string): void {
     if (this.#inspections.some((inspection) => inspection.isDamaged(from, to))) throw new StoreCorrupt(`what is stored at ${JSON.stringify(from)} lies in a damaged table`)
   }
 }
@@ -203,7 +251,7 @@ function isCorruption(error: unknown): boolean {
 }
 
 /** The range of keys that begin with `prefix`; its last character must not be U+FFFF. */
-function within(prefix: string): { gte: string; lt: string } {
+export function within(prefix: string): KeyRange {
   const last = prefix.charCodeAt(prefix.length - 1)
   return { gte: prefix, lt: prefix.slice(0, -1) + String.fromCharCode(last + 1) }
 }

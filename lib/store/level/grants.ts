@@ -52,8 +52,7 @@ export class LevelGrants implements GrantStore {
   }
 
   async set(grant: Grant): Promise<void> {
-    const key = keyOf(grant)
-    const value = encode(key, { access: grant.access } satisfies Stored)
+    const { key, value } = entryOf(grant)
     await this.#writer.apply({ size: key.length + value.length, reads: [], decide: () => ({ operations: [{ type: 'put', key, value }], result: undefined }) })
     // One on an owner is about every repository of it.
     this.#known.clear()
@@ -79,7 +78,7 @@ export class LevelGrants implements GrantStore {
   /** What moves every grant on a repository to another name, in place of the grants there. */
   async *moves(from: RepositoryName, to: RepositoryName): AsyncGenerator<Operation> {
     yield* this.removals(to)
-    for await (const [key, value] of this.#database.scan(`${GRANTS}${from.full}/`)) {
+    for await (const [key, value] of this.#database.scan(grantsOn(from))) {
       const newKey = `${GRANTS}${to.full}${key.slice(GRANTS.length + from.full.length)}`
       yield { type: 'del', key }
       yield { type: 'put', key: newKey, value: rekeyed(key, newKey, value) }
@@ -88,7 +87,7 @@ export class LevelGrants implements GrantStore {
 
   /** What removes every grant on a repository. */
   async *removals(name: RepositoryName): AsyncGenerator<Operation> {
-    for await (const [key] of this.#database.scan(`${GRANTS}${name.full}/`)) yield { type: 'del', key }
+    for await (const [key] of this.#database.scan(grantsOn(name))) yield { type: 'del', key }
   }
 }
 
@@ -97,6 +96,17 @@ export function isGrant(key: string, value: string): boolean {
   if (!key.startsWith(GRANTS)) return false
   decode(key, value, isStored)
   return true
+}
+
+/** A grant as it is kept: its key and value. */
+export function entryOf(grant: Grant): { key: string; value: string } {
+  const key = keyOf(grant)
+  return { key, value: encode(key, { access: grant.access } satisfies Stored) }
+}
+
+/** The beginning of the keys of all grants on a repository. */
+export function grantsOn(repository: RepositoryName): string {
+  return `${GRANTS}${repository.full}/`
 }
 
 /** In the order of the keys `a-b` stands before `a`, and `a/b-c` before `a/b`: names may hold what sorts before a slash. */

@@ -2,6 +2,7 @@ import { silentLogger, type Logger } from '../../logger.js'
 import { idleMeter, type Meter } from '../../meter.js'
 import type { RepositoryName } from '../../repository-name.js'
 import type { Store } from '../store.js'
+import { LevelContents } from './contents.js'
 import { Database } from './database.js'
 import { LevelGrants } from './grants.js'
 import { LevelMaintenance } from './maintenance.js'
@@ -20,6 +21,7 @@ export class LevelStore implements Store {
   readonly tokens: LevelTokens
   readonly grants: LevelGrants
   readonly maintenance: LevelMaintenance
+  readonly contents: LevelContents
   readonly #database: Database
   readonly #logger: Logger
   readonly #writer: Writer
@@ -34,6 +36,7 @@ export class LevelStore implements Store {
     this.tokens = new LevelTokens(database, this.#writer, meter)
     this.grants = new LevelGrants(database, this.#writer, meter)
     this.maintenance = new LevelMaintenance(database)
+    this.contents = new LevelContents(database, this.#writer, this.statuses, this.grants)
     this.#checked = this.#tellDamage()
     meter.gauge('storeBytes', async () => await database.bytes())
   }

@@ -1,3 +1,4 @@
+import type { Work } from '../../work.js'
 import { BackupRefused, type StoreCounts, type StoreFindings, type StoreMaintenance } from '../store.js'
 import { Backup } from './backup.js'
 import type { Database } from './database.js'
@@ -8,8 +9,8 @@ import { isTokenRecord, isTokenUse } from './tokens.js'
 /** How many keys of damaged values are told. */
 const MOST_KEYS = 1000
 
-/** How many entries are written at once. */
-const MOST_IN_BATCH = 5000
+/** How many entries are written at once, or some more. */
+const LEAST_IN_BATCH = 2000
 
 const REFUSED = 'the store is damaged, and a copy of it must not take the place of a sound one; to keep what is there, stop the service and copy its folder. See store verify:'
 
@@ -21,35 +22,43 @@ export class LevelMaintenance implements StoreMaintenance {
     this.#database = database
   }
 
-  async verify(): Promise<StoreFindings> {
-    await this.#database.inspect()
+  async *verify(): Work<StoreFindings> {
+    yield* this.#database.inspect()
     const tally = new Tally()
-    for await (const [key, value] of this.#database.everything()) tally.add(key, value)
+    for await (const { entries, share } of this.#database.pages()) {
+      for (const [key, value] of entries) tally.add(key, value)
+      yield { progress: { phase: 'checking', done: tally.total, share } }
+    }
     return { ...tally.counts, damaged: tally.damaged, keys: tally.keys, problems: this.#database.damage }
   }
 
-  async backUp(folder: string): Promise<StoreCounts> {
+  async *backUp(folder: string): Work<StoreCounts> {
     const tally = new Tally()
     const backup = await Backup.begin(folder)
+    let isFinished = false
     try {
       // A copy of what is left would look sound.
-      await this.#database.inspect()
+      yield* this.#database.inspect()
       if (this.#database.damage.length > 0) throw new BackupRefused(`${REFUSED} ${this.#database.damage.join('; ')}`)
       // Through the open database: to open and close one of its files would give up its lock.
       let batch: { type: 'put'; key: string; value: string }[] = []
-      for await (const [key, value] of this.#database.everything()) {
-        tally.add(key, value)
-        batch.push({ type: 'put', key, value })
-        if (batch.length < MOST_IN_BATCH) continue
-        await backup.database.write(batch)
-        batch = []
+      for await (const { entries, share } of this.#database.pages()) {
+        for (const [key, value] of entries) {
+          tally.add(key, value)
+          batch.push({ type: 'put', key, value })
+        }
+        if (batch.length >= LEAST_IN_BATCH) {
+          await backup.database.write(batch)
+          batch = []
+        }
+        yield { progress: { phase: 'copying', done: tally.total, share } }
       }
       await backup.database.write(batch)
       if (tally.damaged > 0) throw new BackupRefused(`${REFUSED} ${tally.damaged} values are not what was written`)
       await backup.finish()
-    } catch (error) {
-      await backup.discard()
-      throw error
+      isFinished = true
+    } finally {
+      if (!isFinished) await backup.discard()
     }
     return tally.counts
   }
@@ -63,11 +72,15 @@ class Tally {
   #tokens = 0
   #grants = 0
 
+  /** Of everything, damaged or not. */
+  total = 0
+
   get counts(): StoreCounts {
     return { statuses: this.#statuses, tokens: this.#tokens, grants: this.#grants }
   }
 
   add(key: string, value: string): void {
+    this.total++
     try {
       if (isStatus(key, value)) this.#statuses++
       else if (isTokenRecord(key, value)) this.#tokens++

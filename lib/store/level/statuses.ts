@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { STATES, isState, type CommitStatus, type Report } from '../../commit-status.js'
 import { idleMeter, type Meter } from '../../meter.js'
 import type { ObjectId } from '../../object-id.js'
-import type { RepositoryName } from '../../repository-name.js'
+import { parseRepositoryName, type RepositoryName } from '../../repository-name.js'
 import { serialisedList, withSaved, type SerialisedList, type StatusText } from '../../status-list.js'
-import type { SavedStatus, StatusStore } from '../store.js'
+import type { RepositoryStatus, SavedStatus, StatusStore } from '../store.js'
 import type { Database, Operation } from './database.js'
 import { ReadCache } from './read-cache.js'
 import { contentOf, damaged, decode, decodeText, encode, rekeyed } from './record.js'
@@ -55,8 +55,7 @@ export class LevelStatuses implements StatusStore {
       decide: ([value]) => {
         const previous = value === undefined ? undefined : fromStored(repository, key, value)
         const status = replaced(previous, commit, report, new Date(at).toISOString())
-        const { sha: _sha, context: _context, ...stored } = status
-        return { operations: [{ type: 'put', key, value: encode(key, stored) }], result: { status, previous } }
+        return { operations: [{ type: 'put', ...entryOf(repository, status) }], result: { status, previous } }
       },
     })
     this.#lists.change(list, (known) => withSaved(known, saved.status))
@@ -98,9 +97,14 @@ export class LevelStatuses implements StatusStore {
     return found
   }
 
-  /** To be called when statuses of whole repositories have moved or gone. */
+  /** To be called when many statuses have come, moved or gone. */
   forgetLists(): void {
     this.#lists.clear()
+  }
+
+  /** To be called when statuses of these commits have gone. */
+  forgetListsOf(repository: RepositoryName, statuses: readonly CommitStatus[]): void {
+    for (const list of new Set(statuses.map(({ sha }) => `${repository.full}/${sha}/`))) this.#lists.forget(list)
   }
 
   /** What moves every status of a repository to another name. */
@@ -139,13 +143,32 @@ export function isStatus(key: string, value: string): boolean {
   return true
 }
 
-/** A damaged value counts as older than any other. */
-function updatedAt(key: string, value: string): string {
+/** When a status was updated last; a damaged value counts as older than any other. */
+export function updatedAt(key: string, value: string): string {
   try {
     return decode(key, value, isStored).updated_at
   } catch {
     return ''
   }
+}
+
+/** A status as it is kept: its key and value. */
+export function entryOf(repository: RepositoryName, { sha, context, ...stored }: CommitStatus): { key: string; value: string } {
+  const key = `${repository.full}/${sha}/${context}`
+  return { key, value: encode(key, stored) }
+}
+
+/**
+ * Reads an entry back.
+ * @param previous an entry that was read before, whose repository may be this one's too
+ * @throws StoreCorrupt when it is no status, or damaged
+ */
+export function statusOf(key: string, value: string, previous?: RepositoryStatus): RepositoryStatus {
+  const end = key.indexOf('/', key.indexOf('/') + 1)
+  const full = key.slice(0, end)
+  const repository = previous?.repository.full === full ? previous.repository : parseRepositoryName(full)
+  if (!repository || !KEY.test(key)) throw damaged(key)
+  return { repository, status: fromStored(repository, key, value) }
 }
 
 function prefix(repository: RepositoryName, commit: ObjectId): string {

@@ -1,8 +1,9 @@
 import type { Logger } from '../../logger.js'
 import { idleMeter, type Meter } from '../../meter.js'
 import { StoreFenced, StoreOverloaded, StoreUnavailable } from '../store.js'
-import type { Database, Operation } from './database.js'
+import type { Batch, Database, Operation } from './database.js'
 import { Recovery } from './recovery.js'
+import type { Watch } from './watch.js'
 
 /** A change that is decided when its turn has come, from what the database holds then. */
 export interface Change<T> {
@@ -25,6 +26,7 @@ interface Waiting {
 /** A change that has a batch for itself. */
 interface WaitingAlone {
   readonly size: 0
+  readonly prepared: Batch | undefined
   readonly operations: () => AsyncIterable<Operation>
   readonly acknowledge: () => void
   readonly fail: (error: unknown) => void
@@ -57,6 +59,7 @@ export class Writer {
   readonly #meter: Meter
   readonly #queue: (Waiting | WaitingAlone)[] = []
   readonly #closing = new AbortController()
+  readonly #watches = new Set<Watch>()
   #waitingSize = 0
   #overloaded = false
   #running: Promise<void> | undefined
@@ -98,13 +101,23 @@ export class Writer {
   /**
    * Makes a change of any size: its operations are read off, alone, when its turn has come, and made all or none.
    * Resolves once they are on disk.
+   * @param prepared what was made ready before, to be made with them; it is used up whatever comes of it
    * @throws StoreUnavailable when they are not known to be there, StoreOverloaded when too much waits, and what
    *   `operations` throws
    */
-  async applyAlone(operations: () => AsyncIterable<Operation>): Promise<void> {
+  async applyAlone(operations: () => AsyncIterable<Operation>, prepared?: Batch): Promise<void> {
     await new Promise<void>((acknowledge, fail) => {
-      this.#enqueue({ size: 0, operations, acknowledge, fail })
+      this.#enqueue({ size: 0, prepared, operations, acknowledge, fail })
     })
+  }
+
+  /** Begins to watch: from now on, what changes under the watch's keys is noted in it, after it is on disk. */
+  watch(watch: Watch): void {
+    this.#watches.add(watch)
+  }
+
+  unwatch(watch: Watch): void {
+    this.#watches.delete(watch)
   }
 
   /** Refuses further changes; resolves when those that were accepted are done. */
@@ -153,6 +166,7 @@ export class Writer {
     const fence = new StoreFenced('a write to the store failed; it is being opened again', { cause })
     this.#refusal ??= fence
     this.#waitingSize = 0
+    for (const watch of this.#watches) watch.voidance ??= fence.message
     for (const change of waiting) change.fail(fence)
     const begun = performance.now()
     this.#recovering = this.#recovery.run(this.#closing.signal).then((recovered) => {
@@ -177,16 +191,21 @@ export class Writer {
     return batch
   }
 
-  async #writeAlone({ operations, acknowledge, fail }: WaitingAlone): Promise<void> {
-    const batch = this.#database.batch()
+  async #writeAlone({ prepared, operations, acknowledge, fail }: WaitingAlone): Promise<void> {
+    const batch = prepared ?? this.#database.batch()
+    const touched = new Set<Watch>()
     try {
-      for await (const operation of operations()) batch.add(operation)
+      for await (const operation of operations()) {
+        batch.add(operation)
+        for (const watch of this.#watches) if (watch.covers(operation.key)) touched.add(watch)
+      }
     } catch (error) {
       await batch.discard()
       fail(error)
       return
     }
     await batch.write()
+    for (const watch of touched) watch.voidance ??= 'the repository was renamed or deleted meanwhile'
     acknowledge()
   }
 
@@ -212,6 +231,7 @@ export class Writer {
       await this.#database.write([...operations.values()])
       this.#meter.batchWritten(acknowledgements.length, (performance.now() - begun) / 1000)
     }
+    for (const watch of this.#watches) for (const key of operations.keys()) if (watch.covers(key)) watch.changed.add(key)
     for (const acknowledge of acknowledgements) acknowledge()
   }
 

@@ -1,0 +1,117 @@
+import { LineTooLong } from '../lines.js'
+import type { RepositoryName } from '../repository-name.js'
+import type { Store, StoreContents, StoreCounts, TokenRecord, TokenUse } from '../store/store.js'
+import { inPieces, type Work } from '../work.js'
+import { AdministrationError } from './administration-error.js'
+import { ExportCheck, ExportUnsound, recordOf, repositoryOf } from './export-format.js'
+import { Spool } from './spool.js'
+
+/** What was in an export. */
+export interface ImportCounts extends StoreCounts {
+  /** How many of its statuses were new to the store, or later than those there. */
+  readonly saved: number
+}
+
+/** Lines of an export that stand together and are of one repository, or of none. */
+interface Run {
+  readonly repository: RepositoryName | undefined
+  readonly start: number
+  /** Where the next one begins. */
+  end: number
+}
+
+/**
+ * Puts what an export has into a store: nothing before all of its lines have been checked, then all of a repository or
+ * none, one repository after the other. Of two statuses of a context the one that was updated later stays; grants
+ * replace those of the same user; tokens that are there stay as they are.
+ */
+export async function* importStore(store: Store, contents: StoreContents, lines: AsyncIterable<string>): Work<ImportCounts> {
+  const spool = await Spool.open()
+  try {
+    const runs = yield* checked(lines, spool)
+    const counts = { statuses: 0, tokens: 0, grants: 0, saved: 0 }
+    for (const run of runs) yield* run.repository ? intoRepository(contents, run.repository, spool, run, counts) : intoStore(store, spool, run, counts)
+    return counts
+  } finally {
+    await spool.close()
+  }
+}
+
+/** Checks all lines, and puts them aside; what is wrong is said as the first thing that is. */
+async function* checked(lines: AsyncIterable<string>, spool: Spool): Work<Run[]> {
+  const check = new ExportCheck()
+  const runs: Run[] = []
+  let done = 0
+  try {
+    for await (const piece of inPieces(lines)) {
+      let end = spool.bytes
+      for (const line of piece) {
+        const record = check.take(line)
+        const start = end
+        end += Buffer.byteLength(line) + 1
+        if (record) extend(runs, repositoryOf(record), start, end)
+      }
+      await spool.add(piece)
+      done += piece.length
+      yield { progress: { phase: 'checking', done } }
+    }
+    check.end()
+  } catch (error) {
+    if (!(error instanceof ExportUnsound || error instanceof LineTooLong)) throw error
+    throw new AdministrationError(`this cannot be imported: ${error.message}; nothing was changed`)
+  }
+  return runs
+}
+
+function extend(runs: Run[], repository: RepositoryName | undefined, start: number, end: number): void {
+  const last = runs.at(-1)
+  if (last?.end === start && last.repository?.full === repository?.full) last.end = end
+  else runs.push({ repository, start, end })
+}
+
+type Counts = { -readonly [Name in keyof ImportCounts]: number }
+
+async function* intoRepository(contents: StoreContents, repository: RepositoryName, spool: Spool, run: Run, counts: Counts): Work<void> {
+  const merge = contents.merge(repository)
+  let saved = 0
+  try {
+    for await (const piece of inPieces(spool.lines(run.start, run.end))) {
+      const records = piece.map(recordOf)
+      const statuses = records.flatMap((record) => (record.type === 'status' ? [record.status] : []))
+      const grants = records.flatMap((record) => (record.type === 'grant' ? [record.grant] : []))
+      saved += await merge.add(statuses, grants)
+      counts.statuses += statuses.length
+      counts.grants += grants.length
+      yield progress(spool, run, counts)
+    }
+    await merge.commit()
+    counts.saved += saved
+  } finally {
+    await merge.discard()
+  }
+}
+
+async function* intoStore(store: Store, spool: Spool, run: Run, counts: Counts): Work<void> {
+  const known = new Map((await store.tokens.list()).map((token) => [token.id, token]))
+  for await (const piece of inPieces(spool.lines(run.start, run.end))) {
+    const records = piece.map(recordOf)
+    const tokens = records.flatMap((record) => (record.type === 'token' ? [record.token] : []))
+    const grants = records.flatMap((record) => (record.type === 'grant' ? [record.grant] : []))
+    const added = tokens.filter(({ id }) => !known.has(id)).map(async ({ last_used_at: _, ...token }) => await store.tokens.add(token))
+    await Promise.all([...added, ...grants.map(async (grant) => await store.grants.set(grant))])
+    await store.tokens.noteUse(laterUses(tokens, known))
+    counts.tokens += tokens.length
+    counts.grants += grants.length
+    yield progress(spool, run, counts)
+  }
+}
+
+function laterUses(tokens: readonly (TokenRecord & TokenUse)[], known: ReadonlyMap<string, TokenUse>): Map<string, string> {
+  return new Map(
+    tokens.flatMap(({ id, last_used_at }) => (last_used_at !== null && last_used_at > (known.get(id)?.last_used_at ?? '') ? [[id, last_used_at]] : [])),
+  )
+}
+
+function progress(spool: Spool, { end }: Run, { statuses, tokens, grants }: Counts): { progress: { phase: string; done: number; share: number } } {
+  return { progress: { phase: 'importing', done: statuses + tokens + grants, share: end / spool.bytes } }
+}

@@ -1,0 +1,81 @@
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import type { CommitStatus } from '../../commit-status.js'
+import type { RepositoryName } from '../../repository-name.js'
+import { StoreCorrupt, StoreUnavailable, type RepositoryMerge, type RepositoryStatus, type StatusPage, type StoreContents } from '../store.js'
+import { within, type Database, type Operation } from './database.js'
+import type { LevelGrants } from './grants.js'
+import { LevelMerge } from './merge.js'
+import { entryOf, statusOf, type LevelStatuses } from './statuses.js'
+import type { Writer } from './writer.js'
+
+/** What is not a status has a key that begins with an exclamation mark, and no name of an owner begins with less. */
+const STATUSES = { gte: '"', lt: '\uffff' }
+
+/** All that a LevelDB store has. */
+export class LevelContents implements StoreContents {
+  readonly #database: Database
+  readonly #writer: Writer
+  readonly #statuses: LevelStatuses
+  readonly #grants: LevelGrants
+  /** The repositories that are being merged into. */
+  readonly #merging = new Set<string>()
+
+  constructor(database: Database, writer: Writer, statuses: LevelStatuses, grants: LevelGrants) {
+    this.#database = database
+    this.#writer = writer
+    this.#statuses = statuses
+    this.#grants = grants
+  }
+
+  async *pages(repository?: RepositoryName): AsyncGenerator<StatusPage> {
+    const range = repository ? within(`${repository.full}/`) : STATUSES
+    const { damage } = this.#database
+    if (!repository && damage.length > 0) throw new StoreCorrupt(`the store is damaged: ${damage.join('; ')}`)
+    this.#database.refuseDamaged(range.gte, range.lt)
+    let previous: RepositoryStatus | undefined
+    for await (const { entries, share } of this.#database.pages(range)) {
+      yield { statuses: entries.map(([key, value]) => (previous = statusOf(key, value, previous))), share }
+    }
+  }
+
+  merge(repository: RepositoryName): RepositoryMerge {
+    if (this.#merging.has(repository.full)) throw new StoreUnavailable(`statuses are being put into ${repository.full} already`)
+    this.#merging.add(repository.full)
+    return new LevelMerge(repository, this.#database, this.#writer, {
+      committed: () => {
+        this.#statuses.forgetLists()
+        this.#grants.forgetAll()
+      },
+      ended: () => this.#merging.delete(repository.full),
+    })
+  }
+
+  async remove(repository: RepositoryName, statuses: readonly CommitStatus[]): Promise<number> {
+    const keys = statuses.map((status) => entryOf(repository, status).key)
+    const removed = await this.#writer.apply({
+      size: keys.reduce((sum, key) => sum + key.length, 0),
+      reads: keys,
+      decide: (values) => {
+        const same = keys.filter((key, index) => {
+          const value = values[index]
+          return value !== undefined && isDeepStrictEqual(statusOf(key, value).status, statuses[index])
+        })
+        return { operations: same.map((key): Operation => ({ type: 'del', key })), result: same.length }
+      },
+    })
+    this.#statuses.forgetListsOf(repository, statuses)
+    return removed
+  }
+
+  async bytes(): Promise<number> {
+    let bytes = 0
+    for (const name of await readdir(this.#database.folder)) {
+      // Tables come and go; nor does the socket of the commands count.
+      const found = await stat(join(this.#database.folder, name)).catch(() => undefined)
+      if (found?.isFile()) bytes += found.size
+    }
+    return bytes
+  }
+}
