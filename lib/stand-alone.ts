@@ -61,11 +61,9 @@ export async function startStandAlone(settings: Settings, parts: { logger?: Logg
 async function listen(service: CommitStatusService, { host, port, metrics, limits }: Settings, logger: Logger): Promise<{ listening: AddressInfo; servers: HttpServer[] }> {
   const { handler, meter } = service
   const measured = service.metrics && metricsHandler({ metrics: service.metrics, logger, meter })
-  const both: Handler = (request, response) => {
-    if (measured) measured(request, response, () => handler(request, response))
-  }
-  const main = new HttpServer(metrics === 'main' ? both : handler, limits, logger, meter)
-  const apart = measured && metrics !== 'main' ? new HttpServer(measured, limits, logger, meter) : undefined
+  const both = measured && metrics === 'main' ? beside(measured, handler) : undefined
+  const main = new HttpServer(both ?? handler, limits, logger, meter)
+  const apart = measured && !both ? new HttpServer(measured, limits, logger, meter) : undefined
   if (apart) {
     const [, name = '', number = ''] = /^\[?(.+?)\]?:(\d+)$/.exec(metrics) ?? []
     const { address, port } = await apart.listen(Number(number), name).catch(refused(name, number, 'the setting metrics (COMMIT_STATUS_METRICS) says'))
@@ -77,6 +75,15 @@ async function listen(service: CommitStatusService, { host, port, metrics, limit
   } catch (error) {
     await apart?.close()
     throw error
+  }
+}
+
+/** What the first one does not answer, the second does. */
+function beside(first: Handler, second: Handler): Handler {
+  return (request, response) => {
+    first(request, response, () => {
+      second(request, response)
+    })
   }
 }
 

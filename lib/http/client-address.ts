@@ -7,9 +7,11 @@ import proxyaddr from 'proxy-addr'
  * @param trustedProxies addresses or CIDR ranges; `checkTrustedProxy` has accepted each
  */
 export function clientAddresses(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
-  if (trustedProxies.length === 0) return ({ socket }) => socket.remoteAddress ?? 'unknown'
   const trust = proxyaddr.compile([...trustedProxies])
-  return (request) => (request.socket.remoteAddress === undefined ? 'unknown' : proxyaddr(request, trust))
+  return (request) => {
+    const { remoteAddress = 'unknown' } = request.socket
+    return remoteAddress === 'unknown' || trustedProxies.length === 0 ? remoteAddress : proxyaddr(request, trust)
+  }
 }
 
 /** Whether `text` is an IP address or a CIDR range. */

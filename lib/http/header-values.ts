@@ -9,7 +9,7 @@ export function headerValues({ rawHeaders }: IncomingMessage, name: string): rea
   // Names and values take turns.
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const key = rawHeaders[index]
-    if (key?.length === name.length && key.toLowerCase() === name) values.push(rawHeaders[index + 1] ?? '')
+    if (key?.length === name.length && key.toLowerCase() === name) values.push(String(rawHeaders[index + 1]))
   }
   return values
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
+import { Prometheus } from '../../lib/prometheus.js'
 import { makeCommit, makeRepository } from '../fixtures/git.js'
 import { startService, type TestService } from '../fixtures/service.js'
 
@@ -141,4 +142,10 @@ t.test('The README has every metric, with its labels', async (t) => {
   })
   const rows = [...readFileSync('README.md', 'utf8').matchAll(/^\| `(commit_status_\w+)` \| (.*?) ?\|/gm)].map(([, name = '', labels = '']) => [name, labels.replaceAll('`', '')])
   t.strictSame(rows.sort(), there.sort())
+})
+
+t.test('A fence of the store is counted', async (t) => {
+  const meter = new Prometheus()
+  meter.storeFenced()
+  t.equal(samplesOf((await meter.read()).text).find(({ name }) => name === 'commit_status_store_fences_total')?.value, 1)
 })
