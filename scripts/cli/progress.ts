@@ -59,6 +59,8 @@ function begun(): SingleBar {
   const bar = new bars.SingleBar({
     stream: process.stderr,
     clearOnComplete: true,
+    // A signal may end this process at any time, and would leave the terminal without it.
+    linewrap: true,
     format: (_options, _parameters, { progress }: { progress?: Progress }) => (progress ? `${progress.share === undefined ? '' : `[${bars.Format.BarFormat(progress.share, BAR)}] `}${inWords(progress)}` : ''),
   })
   bar.start(1, 0, {})

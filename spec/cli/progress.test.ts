@@ -23,6 +23,7 @@ t.test('On a terminal there is a bar, which is gone at the end; none for quick w
   const { stdout: bar } = await run(['1', 'share'], '> /dev/null')
   t.match(bar, '[==============================] reading: 100 %, 10,000 done')
   t.match(bar, /\u001b\[1G\u001b\[2K$/, 'cleared')
+  t.notMatch(bar, '\u001b[?7l', 'lines are still wrapped, should Ctrl-C end it before')
   t.equal((await run(['0.01', 'share'], '> /dev/null')).stdout, '')
   const { stdout: unknown } = await run(['1'], '> /dev/null')
   t.match(unknown, 'reading: 10,000 done')
