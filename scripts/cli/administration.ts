@@ -9,12 +9,12 @@ import { currentUser } from './change-log.js'
 import { patiently } from './patience.js'
 import { settingsOf } from './settings.js'
 
-export type Use<T> = (administration: Administration, by: UnixUser, interrupted: AbortSignal) => Promise<T>
+export type Use<T> = (administration: Administration, by: UnixUser, over: AbortSignal) => Promise<T>
 
 /**
  * Does what an admin asked for: through the running service, or in the store when none is running.
- * @param use gets who the admin is, to say it with every change, and a signal that is given when the command is
- *   interrupted, where there is something to put in order then
+ * @param use gets who the admin is, to say it with every change, and a signal that is given when it is over:
+ *   through a service at its end, in the store when it is interrupted, since there something is to be put in order then
  */
 export async function administer<T>(command: Command, use: Use<T>): Promise<T> {
   const settings = settingsOf(command)
@@ -22,14 +22,17 @@ export async function administer<T>(command: Command, use: Use<T>): Promise<T> {
   const by = currentUser()
   try {
     return await patiently(async () => {
+      const ended = new AbortController()
       try {
         // At a signal, this process just ends: then the service ends the work.
-        return await use(remoteAdministration(socketPath(folder)), by, new AbortController().signal)
+        return await use(remoteAdministration(socketPath(folder)), by, ended.signal)
       } catch (error) {
         if (!(error instanceof NoService)) throw error
         // Only here: a command that the service carries out, or that reports over HTTP, does without LevelDB.
         const { inStore } = await import('./in-store.js')
         return await inStore(settings, folder, async (administration, interrupted) => await use(administration, by, interrupted))
+      } finally {
+        ended.abort()
       }
     })
   } catch (error) {

@@ -63,7 +63,7 @@ function importCommand(store: Command): void {
     .description('put an export into the store, once all of it has been checked; a repository whole or not at all')
     .argument('[file]', 'a file, or - for standard input', '-')
     .action(async (file: string, _options: unknown, command: Command) => {
-      const { saved, ...counts } = await work(command, (administration, by, interrupted) => administration.importStore(input(file, interrupted), by))
+      const { saved, ...counts } = await work(command, (administration, by, over) => administration.importStore(input(file, over), by))
       console.log(`${inWords(counts)} imported; ${saved} of the statuses were new, or later than those here`)
     })
   explain(made, {
@@ -151,9 +151,18 @@ async function work<Result, Item>(
   return await administer(command, async (...given) => await watched(begin(...given), take, isPrinting))
 }
 
-/** The lines of a file, `-` being standard input; nothing is read before they are asked for. */
-async function* input(file: string, interrupted: AbortSignal): AsyncGenerator<string> {
-  yield* linesOf(file === '-' ? process.stdin : createReadStream(file), { signal: interrupted })
+/**
+ * The lines of a file, `-` being standard input; nothing is read before they are asked for.
+ * @param over ends the waiting for more
+ */
+async function* input(file: string, over: AbortSignal): AsyncGenerator<string> {
+  const text = file === '-' ? process.stdin : createReadStream(file)
+  try {
+    yield* linesOf(text, { signal: over })
+  } finally {
+    // Or this process would live for as long as whoever writes there.
+    text.destroy()
+  }
 }
 
 function whole(text: string): number {

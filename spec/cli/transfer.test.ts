@@ -132,6 +132,21 @@ t.test('What cannot be told is kept, and the exit status is 1', async (t) => {
   ])
 })
 
+t.test('An import that is refused ends at once, whoever still writes to its standard input', async (t) => {
+  const place = await filledPlace(t.testdir())
+  const pipe = join(place.folder, 'pipe')
+  execFileSync('mkfifo', [pipe])
+  await both(t, place, async () => {
+    const { ended } = place.start(['store', 'import'], { program: ['sh', '-c', `exec "$0" "$@" < ${pipe}`, executable] })
+    const file = await open(pipe, 'w')
+    await file.write('these lines\nare no export\n'.repeat(1000))
+    const outcome = await ended
+    t.match(outcome, { status: 1, stderr: /^commit-status: this cannot be imported: line 1 is not/ })
+    await file.close()
+    return [outcome]
+  })
+})
+
 for (const isRunning of [false, true]) {
   const where = isRunning ? 'in the running service' : 'in the store'
 
