@@ -13,8 +13,8 @@ import { AdministrationError } from './administration-error.js'
 import { checkCommit, checkRepository, checkUser, target } from './arguments.js'
 import { latestCommits, type ReportedCommit } from './latest-commits.js'
 import { exportStore } from './store-export.js'
-import { importStore, type ImportCounts } from './store-import.js'
-import { pruneStore, type PruneCounts, type PruneFinding, type PruneRequest } from './store-prune.js'
+import { importStore, nothingImported, type ImportCounts } from './store-import.js'
+import { nothingPruned, pruneStore, type PruneCounts, type PruneFinding, type PruneRequest } from './store-prune.js'
 import { storeStatistics, type StoreStatistics } from './store-statistics.js'
 
 /** A token as it is listed: nothing in it opens anything. */
@@ -252,16 +252,28 @@ export class LocalAdministration implements Administration {
   }
 
   async *importStore(lines: AsyncIterable<string>, by?: UnixUser): Work<ImportCounts> {
-    const counts = yield* until(this.#stopping, importStore(this.#store, this.#contents(), lines))
-    audit(this.#logger, by, counts, 'store imported')
-    return counts
+    const counts = nothingImported()
+    let isWhole = false
+    try {
+      yield* until(this.#stopping, importStore(this.#store, this.#contents(), lines, counts))
+      isWhole = true
+      return counts
+    } finally {
+      if (isWhole || counts.statuses + counts.tokens + counts.grants > 0) audit(this.#logger, by, counts, isWhole ? 'store imported' : 'store imported in part')
+    }
   }
 
   async *pruneStore(request: PruneRequest, by?: UnixUser): Work<PruneCounts, PruneFinding> {
     const parts = { contents: this.#contents(), repositories: this.#folder(), commits: this.#commits }
-    const counts = yield* until(this.#stopping, pruneStore(parts, request))
-    if (request.remove) audit(this.#logger, by, { ...request, ...counts }, 'store pruned')
-    return counts
+    const counts = nothingPruned()
+    let isWhole = false
+    try {
+      yield* until(this.#stopping, pruneStore(parts, request, counts))
+      isWhole = true
+      return counts
+    } finally {
+      if (request.remove && (isWhole || counts.statuses > 0)) audit(this.#logger, by, { ...request, ...counts }, isWhole ? 'store pruned' : 'store pruned in part')
+    }
   }
 
   async *verifyStore(): Work<StoreFindings> {

@@ -12,6 +12,12 @@ export interface ImportCounts extends StoreCounts {
   readonly saved: number
 }
 
+type Counts = { -readonly [Name in keyof ImportCounts]: number }
+
+export function nothingImported(): Counts {
+  return { statuses: 0, tokens: 0, grants: 0, saved: 0 }
+}
+
 /** Lines of an export that stand together and are of one repository, or of none. */
 interface Run {
   readonly repository: RepositoryName | undefined
@@ -24,12 +30,12 @@ interface Run {
  * Puts what an export has into a store: nothing before all of its lines have been checked, then all of a repository or
  * none, one repository after the other. Of two statuses of a context the one that was updated later stays; grants
  * replace those of the same user; tokens that are there stay as they are.
+ * @param counts what is in the store by now, for whoever must know when the work is ended early
  */
-export async function* importStore(store: Store, contents: StoreContents, lines: AsyncIterable<string>): Work<ImportCounts> {
+export async function* importStore(store: Store, contents: StoreContents, lines: AsyncIterable<string>, counts = nothingImported()): Work<ImportCounts> {
   const spool = await Spool.open()
   try {
     const runs = yield* checked(lines, spool)
-    const counts = { statuses: 0, tokens: 0, grants: 0, saved: 0 }
     for (const run of runs) yield* run.repository ? intoRepository(contents, run.repository, spool, run, counts) : intoStore(store, spool, run, counts)
     return counts
   } finally {
@@ -69,23 +75,21 @@ function extend(runs: Run[], repository: RepositoryName | undefined, start: numb
   else runs.push({ repository, start, end })
 }
 
-type Counts = { -readonly [Name in keyof ImportCounts]: number }
-
 async function* intoRepository(contents: StoreContents, repository: RepositoryName, spool: Spool, run: Run, counts: Counts): Work<void> {
   const merge = contents.merge(repository)
-  let saved = 0
+  const more = nothingImported()
   try {
     for await (const piece of inPieces(spool.lines(run.start, run.end))) {
       const records = piece.map(recordOf)
       const statuses = records.flatMap((record) => (record.type === 'status' ? [record.status] : []))
       const grants = records.flatMap((record) => (record.type === 'grant' ? [record.grant] : []))
-      saved += await merge.add(statuses, grants)
-      counts.statuses += statuses.length
-      counts.grants += grants.length
-      yield progress(spool, run, counts)
+      more.saved += await merge.add(statuses, grants)
+      more.statuses += statuses.length
+      more.grants += grants.length
+      yield progress(spool, run, counts, more)
     }
     await merge.commit()
-    counts.saved += saved
+    for (const name of ['statuses', 'grants', 'saved'] as const) counts[name] += more[name]
   } finally {
     await merge.discard()
   }
@@ -97,11 +101,12 @@ async function* intoStore(store: Store, spool: Spool, run: Run, counts: Counts):
     const records = piece.map(recordOf)
     const tokens = records.flatMap((record) => (record.type === 'token' ? [record.token] : []))
     const grants = records.flatMap((record) => (record.type === 'grant' ? [record.grant] : []))
+    // Before it is done: of what fails midway some may be there.
+    counts.tokens += tokens.length
+    counts.grants += grants.length
     const added = tokens.filter(({ id }) => !known.has(id)).map(async ({ last_used_at: _, ...token }) => await store.tokens.add(token))
     await Promise.all([...added, ...grants.map(async (grant) => await store.grants.set(grant))])
     await store.tokens.noteUse(laterUses(tokens, known))
-    counts.tokens += tokens.length
-    counts.grants += grants.length
     yield progress(spool, run, counts)
   }
 }
@@ -112,6 +117,7 @@ function laterUses(tokens: readonly (TokenRecord & TokenUse)[], known: ReadonlyM
   )
 }
 
-function progress(spool: Spool, { end }: Run, { statuses, tokens, grants }: Counts): { progress: { phase: string; done: number; share: number } } {
-  return { progress: { phase: 'importing', done: statuses + tokens + grants, share: end / spool.bytes } }
+function progress(spool: Spool, { end }: Run, ...counts: Counts[]): { progress: { phase: string; done: number; share: number } } {
+  const done = counts.reduce((sum, { statuses, tokens, grants }) => sum + statuses + tokens + grants, 0)
+  return { progress: { phase: 'importing', done, share: end / spool.bytes } }
 }

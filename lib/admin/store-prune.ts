@@ -39,42 +39,46 @@ export interface PruneCounts {
   readonly kept: number
 }
 
+export function nothingPruned(): { -readonly [Name in keyof PruneCounts]: number } {
+  return { statuses: 0, kept: 0 }
+}
+
 export interface PruneParts {
   readonly contents: StoreContents
   readonly repositories: Pick<RepositoryFolder, 'find' | 'list'>
   readonly commits: Commits
 }
 
-/** Finds what may go and, where that is asked for, removes it; a status that changes meanwhile stays. */
-export async function* pruneStore(parts: PruneParts, request: PruneRequest): Work<PruneCounts, PruneFinding> {
+/**
+ * Finds what may go and, where that is asked for, removes it; a status that changes meanwhile stays.
+ * @param counts what has been found and done by now, for whoever must know when the work is ended early
+ */
+export async function* pruneStore(parts: PruneParts, request: PruneRequest, counts = nothingPruned()): Work<PruneCounts, PruneFinding> {
   const judge = new Judge(parts, request)
   if (request.goneRepositories) await judge.proveFolder()
-  let [statuses, kept, done] = [0, 0, 0]
+  let done = 0
   let tally: Tally | undefined
-  const finish = (): PruneFinding[] => {
-    const findings = tally?.findings ?? []
-    for (const finding of findings) {
-      if (finding.reason === 'kept') kept += finding.statuses
-      else statuses += finding.statuses
-    }
-    return findings
-  }
   for await (const page of parts.contents.pages()) {
     const items: PruneFinding[] = []
     for (const [repository, ofRepository] of byRepository(page.statuses)) {
       if (tally?.repository.full !== repository.full) {
-        items.push(...finish())
+        items.push(...(tally?.findings ?? []))
         tally = new Tally(repository)
       }
       const verdicts = await judge.judge(repository, ofRepository)
-      for (const [reason, doomed] of verdicts.doomed) tally.add(reason, request.remove && doomed.length > 0 ? await parts.contents.remove(repository, doomed) : doomed.length)
+      for (const [reason, doomed] of verdicts.doomed) {
+        const statuses = request.remove && doomed.length > 0 ? await parts.contents.remove(repository, doomed) : doomed.length
+        counts.statuses += statuses
+        tally.add(reason, statuses)
+      }
+      counts.kept += verdicts.kept
       tally.keep(verdicts.kept, verdicts.because)
     }
     done += page.statuses.length
     yield { items, progress: { phase: request.remove ? 'pruning' : 'looking', done, share: page.share } }
   }
-  yield { items: finish() }
-  return { statuses, kept }
+  yield { items: tally?.findings ?? [] }
+  return counts
 }
 
 /** They stand together. */

@@ -1,0 +1,66 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { LocalAdministration } from '../../lib/admin/administration.js'
+import { Tokens } from '../../lib/auth/tokens.js'
+import { systemClock } from '../../lib/clock.js'
+import { CommitFinder } from '../../lib/git/commit-finder.js'
+import { RepositoryFolder } from '../../lib/git/repository-folder.js'
+import { silentLogger } from '../../lib/logger.js'
+import { LevelStore } from '../../lib/store/level/level-store.js'
+import { carryOut, type Step, type Work } from '../../lib/work.js'
+import { commitId, repositoryNamed } from '../fixtures/names.js'
+import { reportOf } from '../fixtures/report.js'
+import { itemsOf, resultOf } from '../fixtures/work.js'
+
+const by = { user: 'root', uid: 0 }
+
+async function* each(lines: readonly string[]): AsyncGenerator<string> {
+  yield* lines
+}
+
+/** Does work until a step is as it should be; then it is interrupted. */
+async function until<Item>(work: Work<unknown, Item>, isReached: (step: Step<Item>) => boolean): Promise<void> {
+  await carryOut(work, (step) => {
+    if (isReached(step)) throw new Error('interrupted')
+  }).catch((error: unknown) => {
+    if (!(error instanceof Error && error.message === 'interrupted')) throw error
+  })
+}
+
+t.test('An import or a prune that is ended early has a line, too, which counts what it has changed', async (t) => {
+  const log: object[] = []
+  const logger = { ...silentLogger, info: (facts: object, msg: string) => void log.push({ ...facts, msg }) }
+  const at = async (name: string) => {
+    const store = await LevelStore.open(join(t.testdirName, name))
+    const [tokens, commits] = [new Tokens({ store: store.tokens, prefix: 'cst', clock: systemClock, logger: silentLogger }), new CommitFinder()]
+    t.teardown(async () => {
+      await tokens.close()
+      await store.close()
+    })
+    return { store, tokens, admin: new LocalAdministration({ store, tokens, changes: store, logger, commits, repositories: new RepositoryFolder(t.testdirName) }) }
+  }
+  t.testdir({})
+  const from = await at('from')
+  await Promise.all(Array.from({ length: 600 }, async (_, index) => await from.store.statuses.save(repositoryNamed('alice/hello'), commitId('c0ffee'), reportOf(`ci ${index}`), 0)))
+  await from.store.grants.set({ owner: 'alice', user: 'bob', access: 'write' })
+  await from.tokens.create({ user: 'alice', name: '', scopes: ['repo'], expiresAt: null })
+  const lines = await itemsOf(from.admin.exportStore(null))
+  const to = await at('to')
+
+  await until(to.admin.importStore(each(lines), by), ({ progress }) => progress?.phase === 'checking')
+  t.strictSame(log.splice(0), [], 'nothing was changed')
+  await until(to.admin.importStore(each(lines), by), ({ progress }) => progress?.phase === 'importing')
+  t.strictSame(log.splice(0), [{ by, statuses: 0, tokens: 1, grants: 1, saved: 0, msg: 'audit: store imported in part' }])
+  await until(to.admin.importStore(each(lines), by), ({ progress }) => progress?.phase === 'importing' && progress.done > 252)
+  t.strictSame(log.splice(0), [{ by, statuses: 0, tokens: 1, grants: 1, saved: 0, msg: 'audit: store imported in part' }], 'a repository is in as a whole, or not at all')
+  await resultOf(to.admin.importStore(each(lines), by))
+  t.strictSame(log.splice(0), [{ by, statuses: 600, tokens: 1, grants: 1, saved: 600, msg: 'audit: store imported' }])
+
+  const request = { goneCommits: false, goneRepositories: false, olderThan: '2000-01-01T00:00:00.000Z', remove: true }
+  await until(to.admin.pruneStore({ ...request, remove: false }, by), () => true)
+  t.strictSame(log.splice(0), [], 'nothing was changed')
+  await until(to.admin.pruneStore(request, by), () => true)
+  t.strictSame(log.splice(0), [{ by, ...request, statuses: 250, kept: 0, msg: 'audit: store pruned in part' }])
+  await resultOf(to.admin.pruneStore(request, by))
+  t.strictSame(log.splice(0), [{ by, ...request, statuses: 350, kept: 0, msg: 'audit: store pruned' }])
+})
