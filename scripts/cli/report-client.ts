@@ -100,12 +100,13 @@ async function attempt({ address, token, report }: Delivery, milliseconds: numbe
     throw new NotNow(`${origin} cannot be reached: ${connectionReason(cause, milliseconds)}`, { cause })
   }
   // Should a proxy show what it was sent.
-  const answer = parsed(text.replaceAll(token, '***'))
+  const masked = (sent: string): string => sent.replaceAll(token, '***')
+  const answer = parsed(masked(text))
   const { status } = response
   if (status === 201 && answer) return answer
   const words = `${origin} answers ${status}${reasonIn(answer)}`
   const location = response.headers.get('location')
-  if (location !== null) throw new ReportRefused(`${words}, a redirect to ${shown(location)}: if that is the service, give its address`)
+  if (location !== null) throw new ReportRefused(`${words}, a redirect to ${shown(masked(location))}: if that is the service, give its address`)
   if (status !== 429 && status !== 503) throw new ReportRefused(answer ? words : `${words}, not as a commit-status service does: is the address right?`)
   throw new NotNow(words, { retryAfterMilliseconds: retryAfter(response.headers.get('retry-after')) })
 }

@@ -115,6 +115,8 @@ t.test('The token goes to no other address, and is in no message', async (t) => 
   const { message, requests } = await meet(t, [echo])
   t.equal(requests[0]?.headers.authorization, `Bearer ${TOKEN}`)
   t.equal(message, 'it answers 400 (what is Bearer ***?)')
+  const redirected = await meet(t, [(response) => response.writeHead(302, { Location: `https://login.example/?for=${TOKEN}` }).end()])
+  t.equal(redirected.message, 'it answers 302, a redirect to https://login.example/?for=***: if that is the service, give its address')
 })
 
 t.test('A service that is none cannot steer the terminal, nor fill the memory', async (t) => {
