@@ -6,6 +6,7 @@ import { socketPath } from '../../lib/admin/socket-path.js'
 import { levelFolder } from '../../lib/store/address.js'
 import { StoreLocked, StoreUnavailable } from '../../lib/store/store.js'
 import { currentUser } from './change-log.js'
+import { lockHolder } from './lock-holder.js'
 import { patiently } from './patience.js'
 import { settingsOf } from './settings.js'
 
@@ -37,6 +38,8 @@ export async function administer<T>(command: Command, use: Use<T>): Promise<T> {
     })
   } catch (error) {
     if (!(error instanceof StoreLocked)) throw error
-    throw new StoreUnavailable(`${error.message}, which does not answer on ${socketPath(folder)}`, { cause: error })
+    const holder = await lockHolder(folder)
+    const words = holder === undefined ? error.message : `the store ${folder} is in use by process ${holder}`
+    throw new StoreUnavailable(`${words}, which does not answer on ${socketPath(folder)}`, { cause: error })
   }
 }

@@ -23,7 +23,7 @@ t.test('Whoever has the store and does not answer is named after some seconds', 
   service.child.kill('SIGCONT')
   const socket = 'store/admin/socket'
   t.strictSame(outcomes, [
-    { status: 1, stdout: '', stderr: `commit-status: the store ${held.store} is in use by another process, which does not answer on ${join(held.folder, socket)}\n` },
+    { status: 1, stdout: '', stderr: `commit-status: the store ${held.store} is in use by process ${process.pid}, which does not answer on ${join(held.folder, socket)}\n` },
     { status: 1, stdout: '', stderr: `commit-status: the service at ${join(hanging.folder, socket)} gave no answer (nothing came within 5 s); whether it did what was asked is not known\n` },
   ])
 })
