@@ -21,8 +21,6 @@ const TOTALS_BYTES = 256 * 4
 /** The object folders of a repository: its own and those it borrows from (gitrepository-layout, objects/info/alternates). */
 export class ObjectDatabase {
   readonly #folders: ReadonlySet<string>
-  /** By folder of loose objects, looked at once: what is in there that must not be opened, and why. */
-  readonly #pipes = new Map<string, ReadonlyMap<string, Error>>()
   #packsProved: Promise<void> | undefined
   #packsAreProved = false
 
@@ -45,15 +43,8 @@ export class ObjectDatabase {
   }
 
   /** Rejects where libgit2 must not look for this object, as it would wait for ever. */
-  async refusePipe({ hex }: ObjectId): Promise<void> {
-    const [branch, name] = [hex.slice(0, 2), hex.slice(2)]
-    for (const folder of this.#folders) {
-      const path = `${folder}/${branch}`
-      let known = this.#pipes.get(path)
-      if (!known) this.#pipes.set(path, (known = await pipesOf(path)))
-      const refusal = known.get(name)
-      if (refusal) throw refusal
-    }
+  async refusePipe(id: ObjectId): Promise<void> {
+    for (const folder of this.#folders) await refusePipe(looseOf(folder, id))
   }
 
   /**
@@ -120,29 +111,14 @@ async function addWithAlternates(folders: Set<string>, folder: string, depth: nu
  * for: four of its look-ups in there would hold up all of this process.
  */
 async function refusePipe(path: string): Promise<void> {
-  const refusal = await refusalOf(path)
-  if (refusal) throw refusal
-}
-
-async function refusalOf(path: string): Promise<Error | undefined> {
   // What cannot be looked at cannot be opened either.
   const found = await stat(path).catch(() => undefined)
-  return found && !found.isFile() && !found.isDirectory() ? new Error(`${path} is neither a file nor a folder`) : undefined
-}
-
-/** By name: why it must not be opened. */
-async function pipesOf(folder: string): Promise<ReadonlyMap<string, Error>> {
-  const pipes = new Map<string, Error>()
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
-  for (const entry of entries.filter((each) => !each.isFile())) {
-    const refusal = await refusalOf(join(folder, entry.name))
-    if (refusal) pipes.set(entry.name, refusal)
-  }
-  return pipes
+  if (found && !found.isFile() && !found.isDirectory()) throw new Error(`${path} is neither a file nor a folder`)
 }
 
 async function refusePipes(folder: string): Promise<void> {
-  for (const refusal of (await pipesOf(folder)).values()) throw refusal
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
+  for (const entry of entries) if (!entry.isFile()) await refusePipe(join(folder, entry.name))
 }
 
 /** One path for each folder, as libgit2 has it. What is not there meets its error where it is read. */

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { appendFileSync, chmodSync, copyFileSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -136,4 +137,16 @@ t.test('What libgit2 does not see, or sees only now, proves nothing', async (t) 
   const database = await ObjectDatabase.open(directory)
   const brokenObject = async (id: ObjectId): Promise<'nothing'> => (id === unknown ? await Promise.resolve('nothing') : await Promise.reject(new Error('broken')))
   await t.resolves(database.proveReadable(unknown, brokenObject), 'that one object is broken says nothing about another one')
+})
+
+t.test('A named pipe that comes later, where others have been looked for, is refused as well', async (t) => {
+  const directory = await makeRepository(t.testdir(), 'alice/hello')
+  const database = await ObjectDatabase.open(directory)
+  const [one, other] = [objectId('ab'.padEnd(40, '1')), objectId('ab'.padEnd(40, '2'))]
+  const branch = join(directory, 'objects/ab')
+  mkdirSync(branch)
+  await database.refusePipe(one)
+  execFileSync('mkfifo', [join(branch, other.hex.slice(2))])
+  await t.rejects(database.refusePipe(other), /is neither a file nor a folder/)
+  await database.refusePipe(one)
 })
