@@ -229,7 +229,10 @@ export class LocalAdministration implements Administration {
 
   async *latestCommits(repository: string, limit: number): Work<ReportedCommit[]> {
     if (!Number.isInteger(limit) || limit < 1 || limit > MOST_COMMITS) throw new AdministrationError(`the limit must be 1 to ${MOST_COMMITS}, not ${limit}`)
-    return yield* until(this.#stopping, latestCommits(this.#store.statuses.scan(checkRepository(repository)), limit))
+    const name = checkRepository(repository)
+    const commits = yield* until(this.#stopping, latestCommits(this.#store.statuses.scan(name), limit))
+    if (commits.length === 0) await this.#refuseUnknown(name)
+    return commits
   }
 
   async deleteStatuses(repository: string, sha: string, context: string | null, by?: UnixUser): Promise<number> {
@@ -294,6 +297,11 @@ export class LocalAdministration implements Administration {
     const counts = { statuses: await (statuses.count?.(name) ?? countOf(statuses.scan(name))), grants: (await grants.list(name.owner, name)).length }
     if (counts.statuses + counts.grants === 0) throw new AdministrationError(`nothing is stored of ${name.full}: no status, no grant on it`)
     return counts
+  }
+
+  /** Of a repository that is gone there may be statuses; where there are none either, the name is a mistake. */
+  async #refuseUnknown(name: RepositoryName): Promise<void> {
+    if (this.#repositories && !(await this.#repositories.find(name))) throw new AdministrationError(`there is no repository ${name.full}`)
   }
 
   #contents(): StoreContents {

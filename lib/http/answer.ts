@@ -90,8 +90,7 @@ export class Exchange {
   }
 }
 
-/** The path of a request, as it was sent. */
-export function pathOf({ url = '' }: IncomingMessage): string {
+function pathOf({ url = '' }: IncomingMessage): string {
   const end = url.indexOf('?')
   return end === -1 ? url : url.slice(0, end)
 }

@@ -114,7 +114,7 @@ function isOurs({ url = '' }: IncomingMessage): boolean {
 }
 
 /** A target may stand in absolute form, which a server must accept (RFC 9112, 3.2.2). */
-function originForm(url: string): string {
+export function originForm(url: string): string {
   return url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*/i, '')
 }
 

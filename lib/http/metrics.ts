@@ -2,13 +2,13 @@ import { ServiceError } from '../errors.js'
 import type { Logger } from '../logger.js'
 import type { Meter } from '../meter.js'
 import type { MetricsText } from '../prometheus.js'
-import { Exchange, pathOf, refusal } from './answer.js'
-import type { Handler } from './handler.js'
+import { Exchange, refusal } from './answer.js'
+import { originForm, type Handler } from './handler.js'
 
 /** Answers `GET /metrics`; calls `next` for the rest, or refuses it where there is none. */
 export function metricsHandler(parts: { metrics: () => Promise<MetricsText>; logger: Logger; meter: Meter }): Handler {
   return (request, response, next) => {
-    const isOurs = pathOf(request) === '/metrics'
+    const isOurs = /^\/metrics(?:\?|$)/.test(originForm(String(request.url)))
     if (!isOurs && next) {
       next()
       return

@@ -238,6 +238,7 @@ const refusals: [asked: string, call: (admin: Administration) => Promise<unknown
   ['too many commits', (admin) => itemsOf(admin.latestCommits('alice/hello', 1001)), 'the limit must be 1 to 1000, not 1001'],
   ['half a commit', (admin) => itemsOf(admin.latestCommits('alice/hello', 1.5)), 'the limit must be 1 to 1000, not 1.5'],
   ['commits of a strange repository', (admin) => itemsOf(admin.latestCommits('alice', 1)), '"alice" is no repository name: <owner>/<repo>'],
+  ['commits of a missing repository', (admin) => itemsOf(admin.latestCommits('alice/none', 1)), 'there is no repository alice/none'],
   ['removing what is not there', (admin) => admin.deleteStatuses('alice/hello', SHA.toUpperCase(), null), `alice/hello has no status on ${SHA}`],
   ['removing a context that is not there', (admin) => admin.deleteStatuses('alice/hello', SHA, 'ci'), `alice/hello has no status "ci" on ${SHA}`],
   ['removing from a short commit id', (admin) => admin.deleteStatuses('alice/hello', 'c0ffee', null), 'c0ffee is not a full 40 or 64 character hex commit id'],

@@ -62,6 +62,7 @@ function codeOf(error: unknown): unknown {
 function requestWith(token: string): IncomingMessage {
   const request = new IncomingMessage(new Socket())
   request.rawHeaders = ['Authorization', `Bearer ${token}`]
+  request.headers = { authorization: `Bearer ${token}` }
   return request
 }
 

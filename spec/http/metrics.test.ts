@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import t, { type Test } from 'tap'
 import { Prometheus } from '../../lib/prometheus.js'
 import { makeCommit, makeRepository } from '../fixtures/git.js'
+import { sendBytes } from '../fixtures/raw-http.js'
 import { startService, type TestService } from '../fixtures/service.js'
 
 interface Sample {
@@ -96,6 +97,8 @@ t.test('/metrics beside the API: only GET and HEAD', async (t) => {
   const { service } = await used(t, 'main')
   const answer = await service.call('POST', '/metrics')
   t.strictSame([answer.status, answer.headers.get('allow'), answer.body], [405, 'GET, HEAD', { error: 'method not allowed' }])
+  const absolute = await sendBytes(service.url, `GET http://status.example.com/metrics?x HTTP/1.1\r\nHost: status.example.com\r\nConnection: close\r\n\r\n`)
+  t.match(absolute, /^HTTP\/1\.1 200 /, 'in absolute form, too')
   const head = await fetch(`${service.url}/metrics`, { method: 'HEAD' })
   t.strictSame([head.status, head.headers.get('content-type'), await head.text()], [200, 'text/plain; version=0.0.4; charset=utf-8', ''])
 })
