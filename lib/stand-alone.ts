@@ -65,7 +65,8 @@ async function listen(service: CommitStatusService, { host, port, metrics, limit
   const main = new HttpServer(both ?? handler, limits, logger, meter)
   const apart = measured && !both ? new HttpServer(measured, limits, logger, meter) : undefined
   if (apart) {
-    const [, name = '', number = ''] = /^\[?(.+?)\]?:(\d+)$/.exec(metrics) ?? []
+    const colon = metrics.lastIndexOf(':')
+    const [name, number] = [metrics.slice(0, colon).replace(/^\[(.*)\]$/, '$1'), metrics.slice(colon + 1)]
     const { address, port } = await apart.listen(Number(number), name).catch(refused(name, number, 'the setting metrics (COMMIT_STATUS_METRICS) says'))
     logger.info({ address, port }, 'metrics are served')
   }

@@ -47,6 +47,12 @@ async function left({ store }: Place, name: string): Promise<string[]> {
   return (await collect(store.statuses.scan(repositoryNamed(name)))).map(({ sha, context }) => `${sha} ${context}`)
 }
 
+t.test('In an empty store there is nothing to prune', async (t) => {
+  const parts = await place(t)
+  await makeRepository(parts.folder, 'alice/hello')
+  t.strictSame(await prune(parts, { goneCommits: true, goneRepositories: true, remove: true }), { findings: [], statuses: 0, kept: 0 })
+})
+
 t.test('Statuses of commits that are gone from their repository go; nothing goes unless it is said', async (t) => {
   const parts = await place(t)
   const kept = await repositoryWith(parts, 'alice/hello')

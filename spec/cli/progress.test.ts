@@ -2,8 +2,9 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { nodeArguments } from '../fixtures/node-arguments.js'
 
-const program = [process.execPath, ...process.execArgv, fileURLToPath(new URL('../fixtures/watched-process.ts', import.meta.url))]
+const program = [process.execPath, ...nodeArguments, fileURLToPath(new URL('../fixtures/watched-process.ts', import.meta.url))]
 const ITEMS = Array.from({ length: 10 }, (_, index) => `item ${index + 1}\n`).join('')
 
 /** Runs the work with standard output read by us, and standard error too or on a terminal. */

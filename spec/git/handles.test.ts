@@ -6,6 +6,7 @@ import t from 'tap'
 import { formats, makeFinder, unknownId } from '../fixtures/finder.js'
 import { git } from '../fixtures/git.js'
 import { makeHistory, makeRepositoryWithHistory } from '../fixtures/history.js'
+import { nodeArguments } from '../fixtures/node-arguments.js'
 import { openFiles, within } from '../fixtures/open-files.js'
 
 /** Copies of one packed repository; `id` is a commit of each. */
@@ -83,7 +84,7 @@ t.test('A process exits without waiting for the age of its handles, closed or no
   const { directory, commits } = await makeRepositoryWithHistory(t.testdir(), 'alice/hello')
   const program = new URL('../fixtures/finder-process.ts', import.meta.url).pathname
   const runs = ['close', 'leave'].map(async (then) => {
-    const run = await promisify(execFile)(process.execPath, [...process.execArgv, program, then, directory, commits[0] ?? ''])
+    const run = await promisify(execFile)(process.execPath, [...nodeArguments, program, then, directory, commits[0] ?? ''])
     const [answer, at] = run.stdout.trim().split(' ')
     t.equal(answer, 'true')
     t.ok(Date.now() - Number(at) < 5000, `${then}: it ended ${Date.now() - Number(at)} ms after its answer`)
@@ -94,7 +95,7 @@ t.test('A process exits without waiting for the age of its handles, closed or no
 t.test('20,000 look-ups leave nothing behind', async (t) => {
   const folder = t.testdir()
   // In a process without tap, which keeps memory of its own for each promise.
-  const loader = process.execArgv.filter((argument) => argument.includes('/typescript/'))
+  const loader = nodeArguments.filter((argument) => argument.includes('/spec/loader/'))
   const program = new URL('../fixtures/look-ups-process.ts', import.meta.url).pathname
   const runs = formats.map(async (format) => {
     const { directory, commits } = await makeRepositoryWithHistory(folder, `alice/${format}`, { format, commits: 50 })
