@@ -40,8 +40,8 @@ export const settings: readonly Setting[] = Object.freeze([
     key: 'store',
     environment: 'COMMIT_STATUS_STORE',
     default: 'level:./data/store',
-    rule: { type: 'string', pattern: '^level:.', maxLength: 4096 },
-    meaning: '`level:` and the folder of the store',
+    rule: { type: 'string', pattern: '^(?:level:.|postgres(?:ql)?://.)', maxLength: 4096 },
+    meaning: '`level:` and the folder of the store, or `postgres://…`, the URL of a database for several machines',
   },
   {
     key: 'trustedProxies',

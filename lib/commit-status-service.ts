@@ -33,6 +33,7 @@ import { StatusEvents, type StatusListener } from './status-events.js'
 import type { StatusList } from './status-list.js'
 import { guardStore } from './store/guarded-store.js'
 import { openStore } from './store/open-store.js'
+import type { Store } from './store/store.js'
 
 /** A commit status service that lives in this process. */
 export interface CommitStatusService {
@@ -130,9 +131,6 @@ export async function createCommitStatusService(
   const logger = guardLogger(options.logger ?? silentLogger)
   const clock = options.clock ? guardClock(options.clock, logger) : systemClock
 
-  const failures = isBudget(options.authFailures)
-    ? guardFailureBudget(options.authFailures, guard('authFailures'))
-    : new MemoryFailureBudget({ limit: options.authFailures?.limit ?? 20, windowSeconds: options.authFailures?.windowSeconds ?? 600 })
   // Only here: whoever measures nothing need not load it.
   const prometheus = options.metrics === true ? new (await import('./prometheus.js')).Prometheus() : undefined
   const meter = prometheus ?? idleMeter
@@ -143,6 +141,7 @@ export async function createCommitStatusService(
   const { repositories: given } = options
   const repositories = typeof given === 'string' ? await repositoryFolder(given) : guardRepositories(given, guard('repositories'))
   const store = typeof options.store === 'string' ? await openStore(options.store, logger, meter) : guardStore(options.store, guard('store'))
+  const failures = isBudget(options.authFailures) ? guardFailureBudget(options.authFailures, guard('authFailures')) : budget(store, options.authFailures)
 
   const tokens = new Tokens({ store: store.tokens, prefix: options.tokenPrefix ?? 'cst', clock, logger })
   const authenticator = options.authenticator ? guardAuthenticator(options.authenticator, guard('authenticator')) : tokens
@@ -223,6 +222,10 @@ async function repositoryFolder(path: string): Promise<RepositoryFolder> {
     throw new StartError(`the repositories folder ${resolve(path)} does not exist; make it, or name another one with the setting repositories (COMMIT_STATUS_REPOSITORIES)`)
   }
   return new RepositoryFolder(path)
+}
+
+function budget(store: Store, { limit = 20, windowSeconds = 600 }: { limit?: number; windowSeconds?: number } = {}): FailureBudget {
+  return store.failureBudget?.({ limit, windowSeconds }) ?? new MemoryFailureBudget({ limit, windowSeconds })
 }
 
 function isBudget(option: CommitStatusOptions['authFailures']): option is FailureBudget {

@@ -13,7 +13,7 @@ import type { Store } from './store/store.js'
 export interface CommitStatusOptions {
   /** Folder of the bare repositories, `<owner>/<repo>.git`; or the host's own way to find them. */
   readonly repositories: string | Repositories
-  /** `level:` and a folder; or the host's own store, which `close()` closes too. */
+  /** `level:` and a folder, or `postgres://…`, the URL of a database; or the host's own store, which `close()` closes too. */
   readonly store: string | Store
   /** Proxies whose `X-Forwarded-For` is believed: addresses or CIDR ranges. Default: none. */
   readonly trustedProxies?: readonly string[]

@@ -5,6 +5,7 @@ import { settings, type Setting, type SettingValue } from '../config/settings.js
 import { isTrustedProxy } from './http/client-address.js'
 import type { ServerLimits } from './http/server.js'
 import { reasonOf } from './reason.js'
+import { withoutPassword } from './store/address.js'
 
 /** The settings of a stand-alone service; the README's table says what each means. */
 export interface Settings {
@@ -12,7 +13,7 @@ export interface Settings {
   readonly port: number
   /** Absolute path. */
   readonly repositories: string
-  /** `level:` and an absolute path. */
+  /** `level:` and an absolute path, or the URL of a database. */
   readonly store: string
   readonly trustedProxies: readonly string[]
   readonly tokenPrefix: string
@@ -56,7 +57,7 @@ export function readSettings(sources: { environment: NodeJS.ProcessEnv; home: st
   for (const [name, text] of Object.entries(environment)) {
     if (!name.startsWith('COMMIT_STATUS_') || text === undefined || OTHER_VARIABLES.includes(name)) continue
     const setting = settings.find((candidate) => candidate.environment === name)
-    if (!setting) throw new SettingsError(`unknown setting ${name} = ${JSON.stringify(text)}: no setting has this variable`)
+    if (!setting) throw new SettingsError(`unknown setting ${name} = ${shown(text)}: no setting has this variable`)
     check(put(tree, setting.key, below(directory, setting, fromText(setting, text))), name)
   }
   return check(tree, 'default')
@@ -72,11 +73,16 @@ function inWords({ instancePath, keyword, params, data, message }: ErrorObject, 
   const key = instancePath.slice(1).replaceAll('/', '.')
   if (keyword === 'additionalProperties' && isTree(data)) {
     const unknown = String(params['additionalProperty'])
-    return `unknown setting ${[key, unknown].filter(Boolean).join('.')} (${source}) = ${JSON.stringify(data[unknown])}: no setting has this name`
+    return `unknown setting ${[key, unknown].filter(Boolean).join('.')} (${source}) = ${shown(data[unknown])}: no setting has this name`
   }
   const allowed: unknown = params['allowedValues']
   const rule = Array.isArray(allowed) ? `must be one of ${allowed.join(', ')}` : String(message)
-  return `bad setting ${key} (${source}) = ${JSON.stringify(data)}: ${rule}`
+  return `bad setting ${key} (${source}) = ${shown(data)}: ${rule}`
+}
+
+/** Somebody's password may be in what was meant for the store. */
+function shown(value: unknown): string {
+  return withoutPassword(JSON.stringify(value))
 }
 
 function readFile(path: string): Tree {

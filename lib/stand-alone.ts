@@ -101,7 +101,10 @@ function createLogger(level: string): Logger {
 
 /** Opens the owner-only socket of the commands; a service without one still serves, so a failure is only logged. */
 async function openSocket(service: CommitStatusService, { store, limits }: Settings, logger: Logger): Promise<() => Promise<void>> {
-  const path = socketPath(levelFolder(store))
+  const folder = levelFolder(store)
+  // Of a database each command makes its own connection.
+  if (folder === undefined) return () => Promise.resolve()
+  const path = socketPath(folder)
   const stopping = new AbortController()
   const administration = new LocalAdministration({ ...service.administered, stopping: stopping.signal })
   // However long it takes to send what is to be imported.

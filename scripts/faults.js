@@ -6,6 +6,7 @@ import { run } from './set-up/child.js'
 import { root } from './set-up/checkout.js'
 import { secondsSince, withProgress } from './set-up/progress.js'
 import { setUp } from './set-up.js'
+import { offerTestPackages } from './set-up/system-packages.js'
 
 /**
  * What the specs in spec/faults/ write, a line each: at first that a fault is going to be injected, or why it cannot be
@@ -22,6 +23,7 @@ import { setUp } from './set-up.js'
  */
 
 await setUp()
+await offerTestPackages()
 const folder = mkdtempSync(join(tmpdir(), 'faults-'))
 const rows = join(folder, 'rows')
 writeFileSync(rows, '')

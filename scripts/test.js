@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { run } from './set-up/child.js'
 import { root } from './set-up/checkout.js'
 import { setUp } from './set-up.js'
+import { offerTestPackages } from './set-up/system-packages.js'
 
 const checks = [
   ['types', 'tsc', '--noEmit', '-p', 'tsconfig.json'],
@@ -10,6 +11,7 @@ const checks = [
 ]
 
 await setUp()
+await offerTestPackages()
 for (const [heading, tool, ...args] of checks) {
   console.log(`\n== ${heading}: ${[tool, ...args].join(' ')}`)
   const code = await run([process.execPath, join(root, 'node_modules/.bin', tool), ...args])

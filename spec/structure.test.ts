@@ -24,11 +24,13 @@ const owners = {
   level: ['lib/store/level/database.ts'],
   'lru-cache': ['lib/auth/memory-failure-budget.ts', 'lib/git/commit-finder.ts', 'lib/git/confirmed-commits.ts', 'lib/store/level/read-cache.ts'],
   nodegit: ['lib/git/nodegit.ts'],
+  pg: ['lib/store/postgres/database.ts'],
   pino: ['lib/stand-alone.ts'],
   polka: ['lib/http/handler.ts'],
   'prom-client': ['lib/prometheus.ts'],
   'proxy-addr': ['lib/http/client-address.ts'],
   'raw-body': ['lib/http/body.ts'],
+  'rate-limiter-flexible': ['lib/store/postgres/failure-budget.ts'],
   snappy: ['lib/store/level/files/table.ts'],
   split2: ['lib/lines.ts'],
 }
@@ -52,6 +54,8 @@ t.test('Nothing above a driver knows the driver', async (t) => {
   const outsiders = (folder: string, ...drivers: string[]): string[] => [...new Set(drivers.flatMap(importersOf))].filter((path) => !path.startsWith(folder))
   const level = lib.filter(({ path }) => path.startsWith('lib/store/level/')).map(({ path }) => path)
   t.strictSame(outsiders('lib/store/level/', ...level), ['lib/store/open-store.ts'])
+  const postgres = lib.filter(({ path }) => path.startsWith('lib/store/postgres/')).map(({ path }) => path)
+  t.strictSame(outsiders('lib/store/postgres/', ...postgres), ['lib/store/open-store.ts'])
   t.strictSame(outsiders('lib/git/', 'lib/git/nodegit.ts', 'lib/git/object-database.ts'), ['lib/commit-status-service.ts'], 'it loads libgit2 at the start')
   t.strictSame(outsiders('lib/git/', 'lib/git/commit-finder.ts'), ['lib/commit-status-service.ts'])
 })

@@ -310,7 +310,7 @@ export class LocalAdministration implements Administration {
   }
 
   #maintenance(): StoreMaintenance {
-    if (!this.#store.maintenance) throw new AdministrationError(OF_THE_HOST)
+    if (!this.#store.maintenance) throw new AdministrationError('this is no LevelDB store: it is checked and backed up with tools of its own')
     return this.#store.maintenance
   }
 

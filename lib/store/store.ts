@@ -1,4 +1,5 @@
 import type { Access } from '../access.js'
+import type { FailureBudget } from '../auth/failure-budget.js'
 import type { CommitStatus, Report } from '../commit-status.js'
 import type { ObjectId } from '../object-id.js'
 import type { RepositoryName } from '../repository-name.js'
@@ -27,6 +28,9 @@ export interface Store {
 
   /** Removes every status of a repository, and every grant on it: all or none, whatever runs at the same time. */
   deleteRepository(name: RepositoryName): Promise<void>
+
+  /** A budget of failed log-ins for all instances that share the store, where several may; absent: each counts for itself. */
+  failureBudget?(limits: { readonly limit: number; readonly windowSeconds: number }): FailureBudget
 
   /** What an admin does with all of it, where the store offers that. */
   readonly maintenance?: StoreMaintenance

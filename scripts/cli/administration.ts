@@ -13,7 +13,7 @@ import { settingsOf } from './settings.js'
 export type Use<T> = (administration: Administration, by: UnixUser, over: AbortSignal) => Promise<T>
 
 /**
- * Does what an admin asked for: through the running service, or in the store when none is running.
+ * Does what an admin asked for: in a database; or in a LevelDB store, through the service when one is running.
  * @param use gets who the admin is, to say it with every change, and a signal that is given when it is over:
  *   through a service at its end, in the store when it is interrupted, since there something is to be put in order then
  */
@@ -21,6 +21,12 @@ export async function administer<T>(command: Command, use: Use<T>): Promise<T> {
   const settings = settingsOf(command)
   const folder = levelFolder(settings.store)
   const by = currentUser()
+  const atHand = async (): Promise<T> => {
+    // Only here: a command that the service carries out, or that reports over HTTP, does without LevelDB.
+    const { inStore } = await import('./in-store.js')
+    return await inStore(settings, folder, async (administration, interrupted) => await use(administration, by, interrupted))
+  }
+  if (folder === undefined) return await atHand()
   try {
     return await patiently(async () => {
       const ended = new AbortController()
@@ -29,9 +35,7 @@ export async function administer<T>(command: Command, use: Use<T>): Promise<T> {
         return await use(remoteAdministration(socketPath(folder)), by, ended.signal)
       } catch (error) {
         if (!(error instanceof NoService)) throw error
-        // Only here: a command that the service carries out, or that reports over HTTP, does without LevelDB.
-        const { inStore } = await import('./in-store.js')
-        return await inStore(settings, folder, async (administration, interrupted) => await use(administration, by, interrupted))
+        return await atHand()
       } finally {
         ended.abort()
       }

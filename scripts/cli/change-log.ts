@@ -18,12 +18,24 @@ export function changeLog(storeFolder: string): Logger {
     info(facts, message) {
       try {
         mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-        appendFileSync(path, `${JSON.stringify({ level: 30, time: Date.now(), ...facts, msg: message })}\n`, { mode: 0o600 })
+        appendFileSync(path, `${lineOf(facts, message)}\n`, { mode: 0o600 })
       } catch (error) {
         console.error(`commit-status: done, but it could not be noted in ${path}: ${reasonOf(error)}`)
       }
     },
   }
+}
+
+/** The same lines, where the store is a database and has no folder to keep them in. */
+export const changesOnStandardError: Logger = {
+  ...silentLogger,
+  info(facts, message) {
+    console.error(lineOf(facts, message))
+  },
+}
+
+function lineOf(facts: object, message: string): string {
+  return JSON.stringify({ level: 30, time: Date.now(), ...facts, msg: message })
 }
 
 /** As whom this command runs. */

@@ -8,20 +8,20 @@ import { silentLogger, type Logger } from '../../lib/logger.js'
 import type { Settings } from '../../lib/settings.js'
 import { openStore } from '../../lib/store/open-store.js'
 import { StoreUnavailable } from '../../lib/store/store.js'
-import { changeLog } from './change-log.js'
+import { changeLog, changesOnStandardError } from './change-log.js'
 import { Interruption } from './interruption.js'
 import { visible } from './output.js'
 
 /** Does what an admin asked for in the store itself, while no service has it open. */
-export async function inStore<T>(settings: Settings, folder: string, use: (administration: LocalAdministration, interrupted: AbortSignal) => Promise<T>): Promise<T> {
-  await refuseForeign(folder)
+export async function inStore<T>(settings: Settings, folder: string | undefined, use: (administration: LocalAdministration, interrupted: AbortSignal) => Promise<T>): Promise<T> {
+  if (folder !== undefined) await refuseForeign(folder)
   const interruption = new Interruption()
   try {
     const store = await openStore(settings.store, onStandardError)
     const tokens = new Tokens({ store: store.tokens, prefix: settings.tokenPrefix, clock: systemClock, logger: silentLogger })
     const commits = new CommitFinder()
     const { signal } = interruption
-    const parts = { store, tokens, changes: store, logger: changeLog(folder), repositories: new RepositoryFolder(settings.repositories), commits, stopping: signal }
+    const parts = { store, tokens, changes: store, logger: folder === undefined ? changesOnStandardError : changeLog(folder), repositories: new RepositoryFolder(settings.repositories), commits, stopping: signal }
     try {
       return await use(new LocalAdministration(parts), signal)
     } finally {

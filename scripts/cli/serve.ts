@@ -4,6 +4,7 @@ import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import { settings as list } from '../../config/settings.js'
+import { withoutPassword } from '../../lib/store/address.js'
 import { explain } from './help.js'
 import { patiently } from './patience.js'
 import { isDefaultFolder, settingsOf } from './settings.js'
@@ -23,7 +24,7 @@ export function serveCommand(program: Command): void {
       const service = await patiently(async () => await startStandAlone(settings))
       const script = fileURLToPath(new URL('../../../scripts/commit-status', import.meta.url))
       console.error(
-        `commit-status: serving ${service.url} for the repositories in ${settings.repositories}, store ${settings.store}; ` +
+        `commit-status: serving ${service.url} for the repositories in ${settings.repositories}, store ${withoutPassword(settings.store)}; ` +
           `next: create a token with ${relative('', script)} token create <user>`,
       )
       await stopped

@@ -4,17 +4,19 @@ import { InvalidArgumentError, type Command } from 'commander'
 import type { PruneFinding } from '../../lib/admin/store-prune.js'
 import { toJson } from '../../lib/json-line.js'
 import { linesOf } from '../../lib/lines.js'
+import { migrateStore } from '../../lib/store/open-store.js'
 import type { StoreCounts } from '../../lib/store/store.js'
 import type { Work } from '../../lib/work.js'
 import { administer, type Use } from './administration.js'
 import { explain } from './help.js'
 import { print, printRecords, visible } from './output.js'
 import { watched } from './progress.js'
+import { settingsOf } from './settings.js'
 import { timeOf } from './time.js'
 
 export function storeCommand(program: Command): void {
   const store = program.command('store').helpCommand(false).description('count, check, copy, move and prune what is in the store')
-  for (const add of [statsCommand, exportCommand, importCommand, pruneCommand, verifyCommand, backupCommand]) add(store)
+  for (const add of [statsCommand, exportCommand, importCommand, pruneCommand, verifyCommand, backupCommand, migrateCommand]) add(store)
 }
 
 function statsCommand(store: Command): void {
@@ -139,6 +141,19 @@ function backupCommand(store: Command): void {
       console.log(`${inWords(counts)} copied to ${path}`)
     })
   explain(made, { examples: ['commit-status store backup /var/backups/commit-status/$(date +%F)'] })
+}
+
+function migrateCommand(store: Command): void {
+  const made = store
+    .command('migrate')
+    .description('make the tables of a store in a database, or bring them to the version of this program; may run anywhere at any time')
+    .action(async (_options: unknown, command: Command) => {
+      const migrated = await migrateStore(settingsOf(command).store)
+      if (!migrated) console.log('a LevelDB store has no tables: nothing to do')
+      else if (migrated.from === migrated.to) console.log(`the tables are of version ${migrated.to} already`)
+      else console.log(`the tables are of version ${migrated.to} now`)
+    })
+  explain(made, { examples: ['COMMIT_STATUS_STORE=postgres://db.example.com/commit_status commit-status store migrate'] })
 }
 
 /** Does long work, wherever the store is. */

@@ -42,6 +42,16 @@ function succeeds(/** @type {string} */ check) {
   return spawnSync('/bin/sh', ['-c', check], { stdio: 'ignore' }).status === 0
 }
 
+/**
+ * Installs what only some tests need, where that can be done without asking: without it they are skipped, each by its
+ * name.
+ */
+export async function offerTestPackages() {
+  const there = succeeds('ls /usr/lib/postgresql/*/bin/initdb')
+  if (there || process.getuid?.() !== 0 || !haveAptGet()) return
+  await install(['postgresql']).catch(() => say('the tests of the PostgreSQL store are skipped: postgresql could not be installed'))
+}
+
 const haveAptGet = () => succeeds('command -v apt-get')
 
 async function install(/** @type {string[]} */ names) {

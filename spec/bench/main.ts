@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
 import { cases, type Row } from './cases.js'
+import { postgresCase } from './postgres.js'
 
 // Measures the service beside what bounds it, in one run: see "How fast" in the README.
 
@@ -21,7 +22,7 @@ const folder = values.folder
 mkdirSync(folder, { recursive: true })
 const rows: Row[] = []
 const setting = { folder, rounds: Number(values.rounds), seconds: Number(values.seconds), statuses: Number(values.statuses), tell }
-for (const measure of cases.filter(({ name }) => name.includes(values.only))) {
+for (const measure of [...cases, postgresCase].filter(({ name }) => name.includes(values.only))) {
   tell(`${measure.name} …`)
   rows.push(...(await measure.run(setting)))
 }

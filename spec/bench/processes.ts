@@ -102,7 +102,7 @@ export async function whileCommand<T>(place: Place, args: readonly string[], dur
 }
 
 function variables({ repositories, store }: Place): Record<string, string> {
-  return { COMMIT_STATUS_REPOSITORIES: repositories, COMMIT_STATUS_STORE: `level:${store}`, COMMIT_STATUS_PORT: '0' }
+  return { COMMIT_STATUS_REPOSITORIES: repositories, COMMIT_STATUS_STORE: store.startsWith('postgres:') ? store : `level:${store}`, COMMIT_STATUS_PORT: '0' }
 }
 
 async function firstLine(child: ChildProcess): Promise<string> {

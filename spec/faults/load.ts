@@ -22,6 +22,10 @@ export interface LoadOptions {
   readonly repositories?: number
   readonly commits?: number
   readonly contexts?: number
+  /** Services that share the store, which can then be no LevelDB. */
+  readonly instances?: number
+  /** Variables of the services and commands, besides those of the place. */
+  readonly environment?: Record<string, string>
   /** Characters that are added to each description; no two are equal. */
   readonly padding?: () => string
 }
@@ -57,7 +61,7 @@ export class Load {
   readonly #stopping = new AbortController()
   #running: Promise<unknown> = Promise.resolve()
   #starting: Promise<unknown> = Promise.resolve()
-  #served: Served
+  #services: readonly Served[]
   #reports = 0
   #acknowledged = 0
   /** When reports were acknowledged last. */
@@ -67,10 +71,10 @@ export class Load {
   readonly unexpected: string[] = []
   #unavailable = 0
 
-  private constructor(t: Test, parts: { place: CommandPlace; served: Served; token: string; commits: readonly string[]; options: Required<LoadOptions> }) {
+  private constructor(t: Test, parts: { place: CommandPlace; services: readonly Served[]; token: string; commits: readonly string[]; options: Required<LoadOptions> }) {
     this.#t = t
     this.place = parts.place
-    this.#served = parts.served
+    this.#services = parts.services
     this.#token = parts.token
     this.#commits = parts.commits
     this.#options = parts.options
@@ -79,7 +83,7 @@ export class Load {
 
   /** Starts the service, and then the reporters and listers. */
   static async start(t: Test, folder: string, options: LoadOptions = {}): Promise<Load> {
-    const all = { reporters: 16, listers: 4, repositories: 2, commits: 8, contexts: 6, padding: () => '', ...options }
+    const all = { reporters: 16, listers: 4, repositories: 2, commits: 8, contexts: 6, instances: 1, environment: {}, padding: () => '', ...options }
     const place = new CommandPlace(folder)
     const commits: string[] = []
     for (let number = 1; number <= all.repositories; number++) {
@@ -88,9 +92,10 @@ export class Load {
       await git('-C', made.directory, 'repack', '-adq')
       commits.push(...made.commits.map((sha) => `alice/repo-${number} ${sha}`))
     }
-    const served = await place.serve(t)
-    const { stdout } = await place.run(['token', 'create', 'alice'])
-    const load = new Load(t, { place, served, commits, options: all, token: stdout.trim().split('\n').at(-1) ?? '' })
+    const { environment } = all
+    const services = await Promise.all(Array.from({ length: all.instances }, async () => await place.serve(t, { environment })))
+    const { stdout } = await place.run(['token', 'create', 'alice'], { environment })
+    const load = new Load(t, { place, services, commits, options: all, token: stdout.trim().split('\n').at(-1) ?? '' })
     t.teardown(() => {
       load.#end()
     })
@@ -101,7 +106,12 @@ export class Load {
 
   /** The process of the service. */
   get pid(): number {
-    return this.#served.child.pid ?? 0
+    return this.#services[0]?.child.pid ?? 0
+  }
+
+  /** Whether every process of the services is there. */
+  get isAlive(): boolean {
+    return this.#services.every(({ child }) => child.exitCode === null && child.signalCode === null)
   }
 
   get acknowledged(): number {
@@ -149,15 +159,16 @@ export class Load {
     return await this.#ask('GET', '/healthz', { agent: this.#asking })
   }
 
-  /** Ends the service by a signal, and starts it again on its store. */
+  /** Ends the service, or all of them, by a signal, and starts as many again on the store. */
   async restart(signal: NodeJS.Signals): Promise<Outcome> {
-    const outcome = await this.#served.end(signal)
+    const outcomes = await this.#endServices(signal)
     this.#ends.push(performance.now())
-    const starting = this.place.serve(this.#t)
+    const { environment } = this.#options
+    const starting = Promise.all(outcomes.map(async () => await this.place.serve(this.#t, { environment })))
     // Until then its port may be anybody's.
     this.#starting = starting.catch(() => undefined)
-    this.#served = await starting
-    return outcome
+    this.#services = await starting
+    return this.#any(outcomes)
   }
 
   /** Ends the load, kills the service, starts it again, and reads everything. Resolves to what is to be said of the whole history. */
@@ -167,7 +178,7 @@ export class Load {
     await this.restart('SIGKILL')
     for (const commit of this.#commits) if (!(await this.list(commit))) throw new Error(`no list of ${commit} after the end: ${this.unexpected.join()}`)
     this.#end()
-    await this.#served.end('SIGTERM')
+    await this.#endServices('SIGTERM')
     const writes = this.#writes.map(({ answered, ...write }): Write => ({ ...write, to: answered ?? this.#ends.find((end) => end > write.from) ?? Infinity }))
     return judge({ writes, reads: this.#reads })
   }
@@ -189,6 +200,10 @@ export class Load {
       return true
     } else await this.#notDone('list', answer)
     return false
+  }
+
+  async #endServices(signal: NodeJS.Signals): Promise<Outcome[]> {
+    return await Promise.all(this.#services.map(async (service) => await service.end(signal)))
   }
 
   async #report(): Promise<void> {
@@ -230,7 +245,7 @@ export class Load {
   }
 
   async #ask(method: string, path: string, { body, headers = {}, agent = this.#agent }: { body?: object; headers?: Record<string, string>; agent?: Agent } = {}): Promise<Answer> {
-    const outgoing = request(`${this.#served.url}${path}`, { agent, method, headers: { Authorization: `Bearer ${this.#token}`, ...headers }, signal: AbortSignal.timeout(PATIENCE_MILLISECONDS) })
+    const outgoing = request(`${this.#any(this.#services).url}${path}`, { agent, method, headers: { Authorization: `Bearer ${this.#token}`, ...headers }, signal: AbortSignal.timeout(PATIENCE_MILLISECONDS) })
     outgoing.end(body && JSON.stringify(body))
     const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage]
     const answer = await text(incoming)

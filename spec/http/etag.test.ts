@@ -21,7 +21,7 @@ t.test('A list has a strong ETag: the same for the same content, also after a re
   await service.close()
 
   await t.test('after a restart', async (t) => {
-    const again = await startService(t, { settings: { repositories: service.repositories, store: `level:${service.store}` } })
+    const again = await startService(t, { settings: { repositories: service.repositories, store: service.address } })
     t.equal((await again.list('alice/hello', sha, token)).headers.get('etag'), two)
   })
 })

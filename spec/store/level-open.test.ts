@@ -3,8 +3,6 @@ import { join } from 'node:path'
 import t from 'tap'
 import { StoreLocked } from '../../lib/store/store.js'
 import { LevelStore } from '../../lib/store/level/level-store.js'
-import { levelFolder } from '../../lib/store/address.js'
-import { openStore } from '../../lib/store/open-store.js'
 import { StoreUnavailable } from '../../lib/store/store.js'
 import { startStoreProcess } from '../fixtures/store-process.js'
 
@@ -64,11 +62,6 @@ t.test('What a recovery left behind when it was killed goes at the next opening'
   writeFileSync(join(folder, 'room'), 'x')
   await (await LevelStore.open(folder)).close()
   t.notOk(readdirSync(folder).includes('room'))
-})
-
-t.test('The address of a store is its kind and its folder', async (t) => {
-  t.equal(levelFolder('level:/srv/a:b'), '/srv/a:b')
-  await t.rejects(openStore('postgres://localhost'), { name: 'TypeError', message: 'no store of this kind: postgres://localhost' })
 })
 
 function modeOf(path: string): string {

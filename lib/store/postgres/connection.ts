@@ -1,0 +1,66 @@
+import { DatabaseFailure } from './failure.js'
+
+/** A statement that is prepared once on each connection. */
+export interface Statement {
+  /** Unique among the statements of this program. */
+  readonly name: string
+  readonly text: string
+}
+
+/** What of a client of `pg` is needed here. */
+export interface Client {
+  query(config: { name?: string; text: string; values?: unknown[]; query_timeout?: number }): Promise<{ rows: unknown[]; rowCount: number | null }>
+}
+
+/** A connection, for as long as a piece of work has it. */
+export class Connection {
+  readonly #client: Client
+  /** Milliseconds by which the server's clock is ahead of `performance.now()`, rather too few than too many. */
+  readonly #offset: number
+  readonly #isReadOnly: () => boolean
+  readonly #milliseconds: number
+
+  /** @param milliseconds how long each statement may take */
+  constructor(client: Client, state: { readonly offset: number; readonly readOnly: boolean }, milliseconds: number) {
+    this.#client = client
+    this.#offset = state.offset
+    this.#isReadOnly = () => state.readOnly
+    this.#milliseconds = milliseconds
+  }
+
+  /**
+   * Rows of a statement, of the form that its columns have.
+   * @throws DatabaseFailure
+   */
+  async query<Row>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
+    const { rows } = await this.#send({ ...statement, values: [...values] })
+    return rows as Row[] // eslint-disable-line @typescript-eslint/no-unsafe-type-assertion -- the columns of the schema have these types and rules
+  }
+
+  /** As `query`, how many rows were changed. */
+  async change(statement: Statement, values: readonly unknown[]): Promise<number> {
+    const { rowCount } = await this.#send({ ...statement, values: [...values] })
+    return Number(rowCount)
+  }
+
+  /** A statement without values that is not worth preparing. */
+  async command(text: string): Promise<void> {
+    await this.#send({ text })
+  }
+
+  /** The server's time when nobody waits for a statement that is sent now any more, ISO 8601. */
+  get tooLate(): string {
+    return new Date(performance.now() + this.#offset + this.#milliseconds).toISOString()
+  }
+
+  async #send(config: { name?: string; text: string; values?: unknown[] }): Promise<{ rows: unknown[]; rowCount: number | null }> {
+    try {
+      const result = await this.#client.query({ ...config, query_timeout: this.#milliseconds })
+      // What a server that has lost its role says may be old.
+      if (this.#isReadOnly()) throw DatabaseFailure.readOnly()
+      return result
+    } catch (cause) {
+      throw DatabaseFailure.of(cause, true)
+    }
+  }
+}

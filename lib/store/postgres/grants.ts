@@ -1,0 +1,105 @@
+import { parseRepositoryName, type RepositoryName } from '../../repository-name.js'
+import type { Grant, GrantKey, GrantStore, SavedStatus } from '../store.js'
+import type { Connection, Statement } from './connection.js'
+import type { Database } from './database.js'
+import { Lookups } from './lookups.js'
+import type { ReportRow } from './statuses.js'
+import type { Writer } from './writer.js'
+
+interface GrantRow {
+  readonly owner: Buffer
+  /** Empty: all repositories of the owner. */
+  readonly repository: Buffer
+  readonly user_name: Buffer
+  readonly access: Grant['access']
+}
+
+const TABLE = 'commit_status.grants'
+const COLUMNS = 'owner, repository, user_name, access'
+const ORDER = 'ORDER BY owner, repository, user_name'
+const OF: Statement = {
+  name: 'grants-of',
+  text: `SELECT ${COLUMNS} FROM ${TABLE} WHERE owner = ANY ($1::bytea[]) AND repository = ANY ($2::bytea[] || ''::bytea) AND user_name = ANY ($3::bytea[])`,
+}
+const LIST: Statement = { name: 'list-grants', text: `SELECT ${COLUMNS} FROM ${TABLE} ${ORDER}` }
+const LIST_OWNER: Statement = { name: 'list-grants-of-owner', text: `SELECT ${COLUMNS} FROM ${TABLE} WHERE owner = $1 ${ORDER}` }
+const LIST_REPOSITORY: Statement = { name: 'list-grants-of-repository', text: `SELECT ${COLUMNS} FROM ${TABLE} WHERE owner = $1 AND repository = $2 ${ORDER}` }
+const SET: Statement = {
+  name: 'set-grant',
+  text: `INSERT INTO ${TABLE} (${COLUMNS}) VALUES ($1, $2, $3, $4) ON CONFLICT (owner, repository, user_name) DO UPDATE SET access = EXCLUDED.access`,
+}
+const REMOVE: Statement = { name: 'remove-grant', text: `DELETE FROM ${TABLE} WHERE owner = $1 AND repository = $2 AND user_name = $3` }
+const REMOVE_ALL: Statement = { name: 'remove-grants', text: `DELETE FROM ${TABLE} WHERE owner = $1 AND repository = $2` }
+const COPY: Statement = {
+  name: 'copy-grants',
+  text: `INSERT INTO ${TABLE} (${COLUMNS}) SELECT $3::bytea, $4::bytea, user_name, access FROM ${TABLE} WHERE owner = $1 AND repository = $2`,
+}
+
+/** Read from the database each time: what another instance has taken back gives nothing any more. */
+export class PostgresGrants implements GrantStore {
+  readonly #database: Database
+  readonly #writer: Writer<ReportRow, SavedStatus>
+  readonly #lookups: Lookups<Required<GrantKey>, Grant>
+
+  constructor(database: Database, writer: Writer<ReportRow, SavedStatus>) {
+    this.#database = database
+    this.#writer = writer
+    this.#lookups = new Lookups(async (keys) => await this.#of(keys), isOf)
+  }
+
+  async of(user: string, repository: RepositoryName): Promise<readonly Grant[]> {
+    return await this.#lookups.get(`${repository.full} ${user}`, { owner: repository.owner, repository, user })
+  }
+
+  async set(grant: Grant): Promise<void> {
+    await this.#change(SET, [...keyOf(grant), grant.access])
+  }
+
+  async remove(key: GrantKey): Promise<boolean> {
+    return (await this.#change(REMOVE, keyOf(key))) > 0
+  }
+
+  async list(owner?: string, repository?: RepositoryName): Promise<Grant[]> {
+    const [statement, values] = repository ? [LIST_REPOSITORY, placeOf(repository)] : owner === undefined ? [LIST, []] : [LIST_OWNER, [Buffer.from(owner)]]
+    return (await this.#database.query<GrantRow>(statement, values)).map(fromRow)
+  }
+
+  /** Of several: those of one on what another asks about are found too. */
+  async #of(keys: readonly Required<GrantKey>[]): Promise<Grant[]> {
+    const parts = keys.map(keyOf)
+    const rows = await this.#database.query<GrantRow>(OF, [0, 1, 2].map((part) => parts.map((key) => key[part])))
+    return rows.map(fromRow)
+  }
+
+  async #change(statement: Statement, values: readonly unknown[]): Promise<number> {
+    return await this.#writer.applyAlone(async () => await this.#database.change(statement, values))
+  }
+}
+
+/** Moves every grant on a repository to another name, in place of the grants there. */
+export async function moveGrants(connection: Connection, from: RepositoryName, to: RepositoryName): Promise<void> {
+  await removeGrants(connection, to)
+  await connection.change(COPY, [...placeOf(from), ...placeOf(to)])
+  await removeGrants(connection, from)
+}
+
+export async function removeGrants(connection: Connection, name: RepositoryName): Promise<void> {
+  await connection.change(REMOVE_ALL, placeOf(name))
+}
+
+function isOf(key: Required<GrantKey>, { owner, repository, user }: Grant): boolean {
+  return owner === key.owner && user === key.user && (repository === undefined || repository.full === key.repository.full)
+}
+
+function placeOf({ owner, name }: RepositoryName): Buffer[] {
+  return [Buffer.from(owner), Buffer.from(name)]
+}
+
+function keyOf({ owner, repository, user }: GrantKey): Buffer[] {
+  return [Buffer.from(owner), Buffer.from(repository?.name ?? ''), Buffer.from(user)]
+}
+
+function fromRow({ owner, repository, user_name, access }: GrantRow): Grant {
+  const name = parseRepositoryName(`${owner.toString()}/${repository.toString()}`)
+  return { owner: owner.toString(), ...(name && { repository: name }), user: user_name.toString(), access }
+}

@@ -1,0 +1,79 @@
+import type { Logger } from '../../logger.js'
+import { reasonOf } from '../../reason.js'
+import type { Database } from './database.js'
+
+/** How often it is looked whether writes go through, while nothing else is written. */
+const INTERVAL_MILLISECONDS = 1_000
+
+/** Rows that instances write; two that share one only wait for each other. */
+const SLOTS = 1_000
+
+const PROBE = {
+  name: 'probe',
+  text: 'INSERT INTO commit_status.probes (slot, written_at) VALUES ($1, $2) ON CONFLICT (slot) DO UPDATE SET written_at = EXCLUDED.written_at',
+}
+
+/** So that it is known soon. */
+const PATIENCE = { milliseconds: 2_000, statement: 2_000 }
+
+/** Knows whether the database takes writes: by those that are made, and by one of its own when there are none. */
+export class Health {
+  readonly #database: Database
+  readonly #logger: Logger
+  readonly #slot = Math.floor(Math.random() * SLOTS)
+  readonly #timer: NodeJS.Timeout
+  #trouble: string | undefined
+  #since = 0
+  #written = true
+  #probing = false
+
+  constructor(database: Database, logger: Logger) {
+    this.#database = database
+    this.#logger = logger
+    this.#timer = setInterval(() => void this.#probe(), INTERVAL_MILLISECONDS).unref()
+  }
+
+  /** Why no write goes through at the moment. */
+  get trouble(): string | undefined {
+    return this.#trouble
+  }
+
+  /** To be called when a write has gone through. */
+  written(): void {
+    this.#written = true
+    if (this.#trouble === undefined) return
+    this.#trouble = undefined
+    this.#database.hurry = false
+    this.#logger.warn({ ms: Math.round(performance.now() - this.#since) }, 'the database takes writes again')
+  }
+
+  /** To be called when a write has failed in spite of all patience. */
+  failed(error: unknown): void {
+    if (this.#trouble === undefined) {
+      this.#since = performance.now()
+      this.#logger.error({ reason: reasonOf(error) }, 'the database takes no writes: reports are refused')
+    }
+    this.#trouble = reasonOf(error)
+    this.#database.hurry = true
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+  }
+
+  async #probe(): Promise<void> {
+    if (this.#written && this.#trouble === undefined) {
+      this.#written = false
+      return
+    }
+    if (this.#probing) return
+    this.#probing = true
+    try {
+      await this.#database.change(PROBE, [this.#slot, Date.now()], PATIENCE)
+      this.written()
+    } catch (error) {
+      if (!this.#database.isClosed) this.failed(error)
+    }
+    this.#probing = false
+  }
+}

@@ -1,0 +1,162 @@
+import { setTimeout } from 'node:timers/promises'
+import { silentLogger } from '../../logger.js'
+import { StoreUnavailable } from '../store.js'
+import { Database } from './database.js'
+import { DatabaseFailure } from './failure.js'
+
+/**
+ * What makes each version of the schema out of the one before it, in statements that PostgreSQL, CockroachDB,
+ * YugabyteDB and Citus share and that may be repeated. What is looked up or ordered is `bytea`, UTF-8 (`sha`: the raw
+ * id), so that its order is that of the bytes whatever the database's language. Times are milliseconds since 1970.
+ */
+const VERSIONS: readonly (readonly string[])[] = [
+  [
+    `CREATE TABLE IF NOT EXISTS commit_status.statuses (
+      repository bytea NOT NULL,
+      sha bytea NOT NULL,
+      context bytea NOT NULL,
+      id text NOT NULL,
+      state text NOT NULL CHECK (state IN ('pending', 'success', 'failure', 'error')),
+      description text,
+      target_url text,
+      created_at bigint NOT NULL,
+      updated_at bigint NOT NULL,
+      previous_state text,
+      previous_description text,
+      previous_target_url text,
+      previous_updated_at bigint,
+      PRIMARY KEY (repository, sha, context)
+    )`,
+    `CREATE TABLE IF NOT EXISTS commit_status.tokens (
+      id bytea PRIMARY KEY,
+      digest text NOT NULL,
+      user_name bytea NOT NULL,
+      name text NOT NULL,
+      scopes text[] NOT NULL,
+      created_at text NOT NULL,
+      expires_at text,
+      last_used_at text
+    )`,
+    `CREATE TABLE IF NOT EXISTS commit_status.grants (
+      owner bytea NOT NULL,
+      repository bytea NOT NULL,
+      user_name bytea NOT NULL,
+      access text NOT NULL CHECK (access IN ('read', 'write')),
+      PRIMARY KEY (owner, repository, user_name)
+    )`,
+    // As rate-limiter-flexible wants it.
+    `CREATE TABLE IF NOT EXISTS commit_status.auth_failures (
+      key varchar(255) PRIMARY KEY,
+      points integer NOT NULL DEFAULT 0,
+      expire bigint
+    )`,
+    // Where instances see whether a write goes through: a row is written over and over.
+    `CREATE TABLE IF NOT EXISTS commit_status.probes (
+      slot integer PRIMARY KEY,
+      written_at bigint NOT NULL
+    )`,
+  ],
+]
+
+/** The version that this program works with. */
+const VERSION = VERSIONS.length
+
+const FIRST = [
+  'CREATE SCHEMA IF NOT EXISTS commit_status',
+  'CREATE TABLE IF NOT EXISTS commit_status.schema_version (id integer PRIMARY KEY, version integer NOT NULL)',
+  'INSERT INTO commit_status.schema_version (id, version) VALUES (1, 0) ON CONFLICT (id) DO NOTHING',
+]
+
+const READ = 'SELECT version FROM commit_status.schema_version WHERE id = 1'
+
+/** What PostgreSQL says to one of two who make the same thing at once, in spite of `IF NOT EXISTS`. */
+const MADE_BY_ANOTHER = /^(?:23505|42P06|42P07|42710|XX000|40001|40P01)$/
+
+const ATTEMPTS = 50
+const PAUSE_MILLISECONDS = 100
+
+/** How long making or changing tables may take. */
+const PATIENCE = { milliseconds: 600_000, statement: 600_000 }
+
+/**
+ * Makes the tables, or changes them to this program's version: all of a version or nothing, also when several do it
+ * at once.
+ * @throws StoreUnavailable when they are of a later version, or cannot be made
+ */
+export async function migrate(url: string): Promise<{ from: number; to: number }> {
+  const database = new Database(url, silentLogger)
+  try {
+    await checkEncoding(database)
+    await makeFirst(database)
+    let from = VERSION
+    await database.run(async (connection) => {
+      await connection.command('BEGIN')
+      // Held until the end: whoever comes second finds everything done.
+      from = versionOf(await connection.query<VersionRow>({ name: 'lock-version', text: `${READ} FOR UPDATE` }, []))
+      refuseLater(from)
+      for (const statements of VERSIONS.slice(from)) for (const statement of statements) await connection.command(statement)
+      await connection.change({ name: 'set-version', text: 'UPDATE commit_status.schema_version SET version = $1 WHERE id = 1' }, [VERSION])
+      await connection.command('COMMIT')
+    }, PATIENCE)
+    return { from, to: VERSION }
+  } finally {
+    await database.close()
+  }
+}
+
+/** @throws StoreUnavailable when the tables are not of the version that this program works with */
+export async function checkVersion(database: Database): Promise<void> {
+  const version = await database.run(async (connection) => {
+    return versionOf(await connection.query<VersionRow>({ name: 'version', text: READ }, []).catch(noneIfMissing))
+  })
+  refuseLater(version)
+  if (version < VERSION) {
+    const tables = version === 0 ? 'the database has no tables for this service' : `the tables in the database are of version ${version}, and this program works with version ${VERSION}`
+    throw new StoreUnavailable(`${tables}: run scripts/commit-status store migrate, with the same settings`)
+  }
+}
+
+interface VersionRow {
+  readonly version: number
+}
+
+/** 0: nothing has been made. */
+function versionOf(rows: readonly VersionRow[]): number {
+  return rows.reduce((_, { version }) => version, 0)
+}
+
+function refuseLater(version: number): void {
+  if (version > VERSION) {
+    throw new StoreUnavailable(`the tables in the database are of version ${version}, and this program knows those up to version ${VERSION}: start a later version of commit-status`)
+  }
+}
+
+/** No such schema or table. */
+function noneIfMissing(error: unknown): [] {
+  if (/^(?:3F000|42P01)$/.test(stateOf(error))) return []
+  throw error
+}
+
+/** The SQLSTATE of a failure or of its cause. */
+function stateOf(error: unknown): string {
+  const failure = error instanceof StoreUnavailable ? error.cause : error
+  return String(failure instanceof DatabaseFailure && failure.state)
+}
+
+async function checkEncoding(database: Database): Promise<void> {
+  const rows = await database.query<{ encoding: string }>({ name: 'encoding', text: "SELECT current_setting('server_encoding') AS encoding" }, [])
+  const others = rows.map(({ encoding }) => encoding).filter((encoding) => !/^utf-?8$/i.test(encoding))
+  if (others.length > 0) throw new StoreUnavailable(`the database keeps texts as ${others.join()}: it must be made with the encoding UTF8`)
+}
+
+async function makeFirst(database: Database): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      for (const statement of FIRST) await database.run(async (connection) => await connection.command(statement))
+      return
+    } catch (error) {
+      if (!MADE_BY_ANOTHER.test(stateOf(error)) || attempt === ATTEMPTS) throw error
+      await setTimeout(PAUSE_MILLISECONDS * Math.random())
+    }
+  }
+}

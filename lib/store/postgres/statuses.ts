@@ -1,0 +1,192 @@
+import { randomBytes } from 'node:crypto'
+import type { CommitStatus, Report, State } from '../../commit-status.js'
+import type { ObjectId } from '../../object-id.js'
+import type { RepositoryName } from '../../repository-name.js'
+import type { SavedStatus, StatusStore } from '../store.js'
+import type { Connection, Statement } from './connection.js'
+import type { Database } from './database.js'
+import { DatabaseFailure } from './failure.js'
+import type { Writer } from './writer.js'
+
+/** A report as it is saved. */
+export interface ReportRow {
+  readonly repository: Buffer
+  readonly sha: Buffer
+  readonly context: Buffer
+  readonly report: Report
+  readonly at: number
+}
+
+interface StatusRow {
+  readonly sha: Buffer
+  readonly context: Buffer
+  readonly id: string
+  readonly state: State
+  readonly description: string | null
+  readonly target_url: string | null
+  readonly created_at: string
+  readonly updated_at: string
+}
+
+interface SavedRow extends Pick<StatusRow, 'sha' | 'context' | 'id' | 'created_at' | 'updated_at'> {
+  readonly repository: Buffer
+  readonly previous_state: State | null
+  readonly previous_description: string | null
+  readonly previous_target_url: string | null
+  readonly previous_updated_at: string
+}
+
+/**
+ * What was there before is kept in the row: `RETURNING` shows only what is there now, and a look beforehand could miss
+ * a report that another instance saves at the same time.
+ *
+ * A statement that its server begins only when nobody waits for it any more (it stood still, or the network did) saves
+ * nothing: by then a later report may have been acknowledged.
+ */
+export const SAVE: Statement = {
+  name: 'save',
+  text: `INSERT INTO commit_status.statuses (repository, sha, context, id, state, description, target_url, created_at, updated_at)
+SELECT r.repository, r.sha, r.context, r.id, r.state, r.description, r.target_url, r.reported_at, r.reported_at
+FROM unnest($1::bytea[], $2::bytea[], $3::bytea[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[])
+  AS r (repository, sha, context, id, state, description, target_url, reported_at)
+WHERE clock_timestamp() < $9::timestamptz
+ON CONFLICT (repository, sha, context) DO UPDATE SET
+  state = EXCLUDED.state, description = EXCLUDED.description, target_url = EXCLUDED.target_url,
+  updated_at = GREATEST(statuses.updated_at, EXCLUDED.updated_at),
+  previous_state = statuses.state, previous_description = statuses.description, previous_target_url = statuses.target_url,
+  previous_updated_at = statuses.updated_at
+RETURNING repository, sha, context, id, created_at, updated_at, previous_state, previous_description, previous_target_url, previous_updated_at`,
+}
+
+const COLUMNS = 'sha, context, id, state, description, target_url, created_at, updated_at'
+
+export const LIST: Statement = {
+  name: 'list',
+  text: `SELECT ${COLUMNS} FROM commit_status.statuses WHERE repository = $1 AND sha = $2 ORDER BY context`,
+}
+
+const PAGE_ROWS = 1000
+
+const PAGE: Statement = {
+  name: 'page',
+  text: `SELECT ${COLUMNS} FROM commit_status.statuses WHERE repository = $1 AND (sha, context) > ($2, $3) ORDER BY sha, context LIMIT ${PAGE_ROWS}`,
+}
+
+const MOVE: Statement = {
+  name: 'move-statuses',
+  text: `INSERT INTO commit_status.statuses
+  (repository, ${COLUMNS}, previous_state, previous_description, previous_target_url, previous_updated_at)
+SELECT $2::bytea, ${COLUMNS}, previous_state, previous_description, previous_target_url, previous_updated_at
+FROM commit_status.statuses WHERE repository = $1
+ON CONFLICT (repository, sha, context) DO UPDATE SET
+  id = EXCLUDED.id, state = EXCLUDED.state, description = EXCLUDED.description, target_url = EXCLUDED.target_url,
+  created_at = EXCLUDED.created_at, updated_at = EXCLUDED.updated_at,
+  previous_state = EXCLUDED.previous_state, previous_description = EXCLUDED.previous_description,
+  previous_target_url = EXCLUDED.previous_target_url, previous_updated_at = EXCLUDED.previous_updated_at
+WHERE statuses.updated_at <= EXCLUDED.updated_at`,
+}
+
+const REMOVE: Statement = { name: 'remove-statuses', text: 'DELETE FROM commit_status.statuses WHERE repository = $1' }
+
+/** About what a status takes besides its texts. */
+const OTHER_CHARACTERS = 400
+
+export class PostgresStatuses implements StatusStore {
+  readonly #database: Database
+  readonly #writer: Writer<ReportRow, SavedStatus>
+
+  constructor(database: Database, writer: Writer<ReportRow, SavedStatus>) {
+    this.#database = database
+    this.#writer = writer
+  }
+
+  async save(repository: RepositoryName, commit: ObjectId, report: Report, at: number): Promise<SavedStatus> {
+    const { context, description, target_url } = report
+    return await this.#writer.apply({
+      key: `${repository.full}/${commit.hex}/${context}`,
+      size: context.length + (description?.length ?? 0) + (target_url?.length ?? 0) + OTHER_CHARACTERS,
+      row: { repository: Buffer.from(repository.full), sha: Buffer.from(commit.hex, 'hex'), context: Buffer.from(context), report, at },
+    })
+  }
+
+  async list(repository: RepositoryName, commit: ObjectId): Promise<CommitStatus[]> {
+    const rows = await this.#database.query<StatusRow>(LIST, [Buffer.from(repository.full), Buffer.from(commit.hex, 'hex')])
+    return rows.map(fromRow)
+  }
+
+  async *scan(repository: RepositoryName): AsyncGenerator<CommitStatus> {
+    yield* this.#database.snapshot(async function* (connection) {
+      const nothing = Buffer.alloc(0)
+      let last: Pick<StatusRow, 'sha' | 'context'> = { sha: nothing, context: nothing }
+      for (;;) {
+        const rows = await connection.query<StatusRow>(PAGE, [Buffer.from(repository.full), last.sha, last.context])
+        yield* rows.map(fromRow)
+        last = rows.at(-1) ?? last
+        if (rows.length < PAGE_ROWS) return
+      }
+    })
+  }
+}
+
+/**
+ * Saves reports of different keys in one statement. It is not sent again when it may have been done: over another
+ * instance a later report of the same key may have come in between.
+ */
+export async function saveReports(database: Database, reports: readonly ReportRow[]): Promise<SavedStatus[]> {
+  // In one order everywhere, so that no two statements wait for each other.
+  const rows = reports.toSorted((one, other) => Buffer.compare(one.repository, other.repository) || Buffer.compare(one.sha, other.sha) || Buffer.compare(one.context, other.context))
+  const values = [
+    rows.map(({ repository }) => repository),
+    rows.map(({ sha }) => sha),
+    rows.map(({ context }) => context),
+    rows.map(() => randomBytes(9).toString('base64url')),
+    rows.map(({ report }) => report.state),
+    rows.map(({ report }) => report.description),
+    rows.map(({ report }) => report.target_url),
+    rows.map(({ at }) => Math.trunc(at)),
+  ]
+  const saved = await database.run(
+    async (connection) => {
+      const answer = await connection.query<SavedRow>(SAVE, [...values, connection.tooLate])
+      if (answer.length < rows.length) throw DatabaseFailure.tooLate()
+      return answer
+    },
+    { once: true },
+  )
+  const byKey = new Map(saved.map((row) => [keyOf(row), row]))
+  return reports.map((row) => {
+    const found = byKey.get(keyOf(row))
+    /* c8 ignore next -- as many came back as were sent, and every key is there once */
+    if (!found) throw new Error('a report came back under another key')
+    return fromSaved(found, row.report)
+  })
+}
+
+/** Moves all statuses of a repository to another name. */
+export async function moveStatuses(connection: Connection, from: RepositoryName, to: RepositoryName): Promise<void> {
+  await connection.change(MOVE, [Buffer.from(from.full), Buffer.from(to.full)])
+  await removeStatuses(connection, from)
+}
+
+export async function removeStatuses(connection: Connection, name: RepositoryName): Promise<void> {
+  await connection.change(REMOVE, [Buffer.from(name.full)])
+}
+
+function keyOf({ repository, sha, context }: Pick<SavedRow, 'repository' | 'sha' | 'context'>): string {
+  return `${repository.toString()}/${sha.toString('hex')}/${context.toString()}`
+}
+
+function fromRow({ id, sha, context, state, description, target_url, created_at, updated_at }: StatusRow): CommitStatus {
+  return { id, sha: sha.toString('hex'), context: context.toString(), state, description, target_url, created_at: time(created_at), updated_at: time(updated_at) }
+}
+
+function fromSaved(row: SavedRow, { state, description, target_url }: Report): SavedStatus {
+  const { previous_state } = row
+  const status = fromRow({ ...row, state, description, target_url })
+  if (previous_state === null) return { status, previous: undefined }
+  return { status, previous: fromRow({ ...row, state: previous_state, description: row.previous_description, target_url: row.previous_target_url, updated_at: row.previous_updated_at }) }
+}
+
+function time(milliseconds: string): string {
+  return new Date(Number(milliseconds)).toISOString()
+}

@@ -1,0 +1,59 @@
+import t from 'tap'
+import { Lookups } from '../../lib/store/postgres/lookups.js'
+
+async function turn(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve))
+}
+
+t.test('What is asked together goes together, and everybody gets what he asked for', async (t) => {
+  const sent: string[][] = []
+  const lookups = new Lookups<string, string>(async (keys) => {
+    sent.push([...keys])
+    return await Promise.resolve([...keys.flatMap((key) => [`${key} 1`, `${key} 2`]), 'other'])
+  }, (key, row) => row.startsWith(`${key} `))
+  const answers = await Promise.all(['a', 'b', 'a'].map(async (key) => await lookups.get(key, key)))
+  t.strictSame(sent, [['a', 'b']])
+  t.strictSame(answers, [['a 1', 'a 2'], ['b 1', 'b 2'], ['a 1', 'a 2']])
+})
+
+t.test('An answer is never from before its question: what is asked while a statement is on its way waits for another', async (t) => {
+  let value = 0
+  const ends: (() => void)[] = []
+  const lookups = new Lookups<string, number>(async () => {
+    const seen = value
+    await new Promise<void>((resolve) => ends.push(resolve))
+    return [seen]
+  }, () => true)
+  const early = lookups.get('a', 'a')
+  await turn()
+  value = 1
+  const late = lookups.get('a', 'a')
+  await turn()
+  t.equal(ends.length, 2)
+  for (const end of ends) end()
+  t.strictSame([await early, await late], [[0], [1]])
+})
+
+t.test('A few statements are on their way, no more', async (t) => {
+  const ends: (() => void)[] = []
+  const lookups = new Lookups<string, string>(async (keys) => {
+    await new Promise<void>((resolve) => ends.push(resolve))
+    return [...keys]
+  }, (key, row) => key === row)
+  const asked: Promise<string[]>[] = []
+  for (const key of ['a', 'b', 'c', 'd', 'e', 'f']) {
+    asked.push(lookups.get(key, key))
+    await turn()
+  }
+  t.equal(ends.length, 4)
+  ends[0]?.()
+  await turn()
+  t.equal(ends.length, 5, 'the rest goes together')
+  for (const end of ends) end()
+  t.strictSame(await Promise.all(asked), [['a'], ['b'], ['c'], ['d'], ['e'], ['f']])
+})
+
+t.test('A statement that fails fails for all who share it', async (t) => {
+  const lookups = new Lookups<string, string>(async () => await Promise.reject(new Error('no')), () => true)
+  await Promise.all(['a', 'b'].map(async (key) => await t.rejects(lookups.get(key, key), { message: 'no' })))
+})
