@@ -47,6 +47,14 @@ export interface Patience {
   readonly once?: boolean
 }
 
+/** What was there at one moment. */
+export interface Snapshot {
+  /** @throws StoreUnavailable */
+  readonly query: <Row>(statement: Statement, values: readonly unknown[]) => Promise<Row[]>
+  /** Harmless when it is closed already. */
+  readonly close: () => void
+}
+
 /**
  * The connections to a database that speaks PostgreSQL's protocol; the one place where `pg` is used. Every wait has an
  * end, what may succeed at another try is tried again, and a server that only reads is none.
@@ -131,24 +139,33 @@ export class Database {
     )
   }
 
-  /** Reads in pieces, over a connection of its own, what was there at the first of them. */
-  async *snapshot<T>(pieces: (connection: Connection) => AsyncIterable<T>): AsyncGenerator<T> {
+  /**
+   * Begins to read what is there at the first statement, over a connection of its own: each statement has its end, and
+   * all of them together have none, however slowly they are asked for. To be closed.
+   * @throws StoreUnavailable
+   */
+  async snapshot(): Promise<Snapshot> {
     if (this.#closed) throw new StoreUnavailable('the store is closed')
-    const client = new pg.Client({ ...this.#config, statement_timeout: LONG_MILLISECONDS })
+    const client = new pg.Client({ ...this.#config, statement_timeout: LONG_MILLISECONDS, idle_in_transaction_session_timeout: 0 })
     this.#snapshots.add(client)
     client.on('error', () => undefined)
+    const close = (): void => {
+      this.#snapshots.delete(client)
+      void client.end().catch(() => undefined)
+    }
+    const inStoreWords = (error: unknown): never => {
+      throw this.#inStoreWords(error)
+    }
     try {
       await client.connect().catch((cause: unknown) => {
         throw DatabaseFailure.of(cause, false)
       })
       const connection = new Connection(client, await this.#greet(client), LONG_MILLISECONDS)
       await connection.command('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
-      yield* pieces(connection)
+      return { query: async (statement, values) => await connection.query<never>(statement, values).catch(inStoreWords), close }
     } catch (error) {
-      throw this.#inStoreWords(error)
-    } finally {
-      this.#snapshots.delete(client)
-      void client.end().catch(() => undefined)
+      close()
+      return inStoreWords(error)
     }
   }
 

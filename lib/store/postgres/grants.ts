@@ -1,7 +1,7 @@
 import { parseRepositoryName, type RepositoryName } from '../../repository-name.js'
 import type { Grant, GrantKey, GrantStore, SavedStatus } from '../store.js'
 import type { Connection, Statement } from './connection.js'
-import type { Database } from './database.js'
+import type { Database, Snapshot } from './database.js'
 import { Lookups } from './lookups.js'
 import type { ReportRow } from './statuses.js'
 import type { Writer } from './writer.js'
@@ -30,6 +30,11 @@ const SET: Statement = {
 }
 const REMOVE: Statement = { name: 'remove-grant', text: `DELETE FROM ${TABLE} WHERE owner = $1 AND repository = $2 AND user_name = $3` }
 const REMOVE_ALL: Statement = { name: 'remove-grants', text: `DELETE FROM ${TABLE} WHERE owner = $1 AND repository = $2` }
+const MERGE: Statement = {
+  name: 'merge-grant',
+  text: `INSERT INTO ${TABLE} (${COLUMNS}) VALUES ($1, $2, $3, $4) ON CONFLICT (owner, repository, user_name) DO NOTHING`,
+}
+const REPLACE: Statement = { name: 'replace-grant', text: `UPDATE ${TABLE} SET access = $4 WHERE owner = $1 AND repository = $2 AND user_name = $3 AND access = $5` }
 const COPY: Statement = {
   name: 'copy-grants',
   text: `INSERT INTO ${TABLE} (${COLUMNS}) SELECT $3::bytea, $4::bytea, user_name, access FROM ${TABLE} WHERE owner = $1 AND repository = $2`,
@@ -81,6 +86,21 @@ export async function moveGrants(connection: Connection, from: RepositoryName, t
   await removeGrants(connection, to)
   await connection.change(COPY, [...placeOf(from), ...placeOf(to)])
   await removeGrants(connection, from)
+}
+
+/** The grants on a repository alone. */
+export async function grantsOn(snapshot: Snapshot, repository: RepositoryName): Promise<Grant[]> {
+  return (await snapshot.query<GrantRow>(LIST_REPOSITORY, placeOf(repository))).map(fromRow)
+}
+
+/** Puts grants on one repository in place of those that users had there, where these are still as they were. */
+export async function mergeGrants(connection: Connection, grants: readonly Grant[], before: readonly Grant[]): Promise<void> {
+  const known = new Map(before.map(({ user, access }) => [user, access]))
+  for (const grant of grants) {
+    const access = known.get(grant.user)
+    if (access === undefined) await connection.change(MERGE, [...keyOf(grant), grant.access])
+    else await connection.change(REPLACE, [...keyOf(grant), grant.access, access])
+  }
 }
 
 export async function removeGrants(connection: Connection, name: RepositoryName): Promise<void> {

@@ -2,6 +2,8 @@ import type { FailureBudget } from '../../auth/failure-budget.js'
 import { silentLogger, type Logger } from '../../logger.js'
 import type { RepositoryName } from '../../repository-name.js'
 import { StoreUnavailable, type SavedStatus, type Store } from '../store.js'
+import { noteChange } from './changes.js'
+import { PostgresContents } from './contents.js'
 import { Database } from './database.js'
 import { PostgresFailureBudget } from './failure-budget.js'
 import { moveGrants, PostgresGrants, removeGrants } from './grants.js'
@@ -16,6 +18,7 @@ export class PostgresStore implements Store {
   readonly statuses: PostgresStatuses
   readonly tokens: PostgresTokens
   readonly grants: PostgresGrants
+  readonly contents: PostgresContents
   readonly #database: Database
   readonly #writer: Writer<ReportRow, SavedStatus>
   readonly #health: Health
@@ -28,6 +31,7 @@ export class PostgresStore implements Store {
     this.statuses = new PostgresStatuses(database, this.#writer)
     this.tokens = new PostgresTokens(database, this.#writer)
     this.grants = new PostgresGrants(database, this.#writer)
+    this.contents = new PostgresContents(database, this.statuses)
   }
 
   /**
@@ -49,6 +53,7 @@ export class PostgresStore implements Store {
   async renameRepository(from: RepositoryName, to: RepositoryName): Promise<void> {
     if (from.full === to.full) return
     await this.#alone(async (connection) => {
+      await noteChange(connection, from, to)
       await moveStatuses(connection, from, to)
       await moveGrants(connection, from, to)
     })
@@ -56,6 +61,7 @@ export class PostgresStore implements Store {
 
   async deleteRepository(name: RepositoryName): Promise<void> {
     await this.#alone(async (connection) => {
+      await noteChange(connection, name)
       await removeStatuses(connection, name)
       await removeGrants(connection, name)
     })

@@ -55,6 +55,11 @@ const VERSIONS: readonly (readonly string[])[] = [
       slot integer PRIMARY KEY,
       written_at bigint NOT NULL
     )`,
+    // When all that a repository has was changed last, by any instance: a value of its own each time.
+    `CREATE TABLE IF NOT EXISTS commit_status.repository_changes (
+      repository bytea PRIMARY KEY,
+      change text NOT NULL
+    )`,
   ],
 ]
 

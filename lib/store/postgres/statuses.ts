@@ -4,7 +4,7 @@ import type { ObjectId } from '../../object-id.js'
 import type { RepositoryName } from '../../repository-name.js'
 import type { SavedStatus, StatusStore } from '../store.js'
 import type { Connection, Statement } from './connection.js'
-import type { Database } from './database.js'
+import type { Database, Snapshot } from './database.js'
 import { DatabaseFailure } from './failure.js'
 import type { Writer } from './writer.js'
 
@@ -17,7 +17,7 @@ export interface ReportRow {
   readonly at: number
 }
 
-interface StatusRow {
+export interface StatusRow {
   readonly sha: Buffer
   readonly context: Buffer
   readonly id: string
@@ -58,14 +58,26 @@ ON CONFLICT (repository, sha, context) DO UPDATE SET
 RETURNING repository, sha, context, id, created_at, updated_at, previous_state, previous_description, previous_target_url, previous_updated_at`,
 }
 
-const COLUMNS = 'sha, context, id, state, description, target_url, created_at, updated_at'
+export const COLUMNS = 'sha, context, id, state, description, target_url, created_at, updated_at'
 
 export const LIST: Statement = {
   name: 'list',
   text: `SELECT ${COLUMNS} FROM commit_status.statuses WHERE repository = $1 AND sha = $2 ORDER BY context`,
 }
 
-const PAGE_ROWS = 1000
+/** Statuses as a table `o`, from `$2` on: what `valuesOf` makes of them. */
+export const VALUES_FROM_2 = `unnest($2::bytea[], $3::bytea[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[]) AS o (${COLUMNS})`
+
+/** Removes those that are still exactly what is given. */
+export const REMOVE_SAME: Statement = {
+  name: 'remove-same-statuses',
+  text: `DELETE FROM commit_status.statuses AS s USING ${VALUES_FROM_2} WHERE s.repository = $1 AND s.sha = o.sha AND s.context = o.context
+AND s.id = o.id AND s.state = o.state AND s.description IS NOT DISTINCT FROM o.description AND s.target_url IS NOT DISTINCT FROM o.target_url
+AND s.created_at = o.created_at AND s.updated_at = o.updated_at`,
+}
+
+/** A page has a few hundred. */
+export const PAGE_ROWS = 500
 
 const PAGE: Statement = {
   name: 'page',
@@ -87,6 +99,9 @@ WHERE statuses.updated_at <= EXCLUDED.updated_at`,
 }
 
 const REMOVE: Statement = { name: 'remove-statuses', text: 'DELETE FROM commit_status.statuses WHERE repository = $1' }
+const REMOVE_OF: Statement = { name: 'remove-statuses-of', text: `${REMOVE.text} AND sha = $2` }
+const REMOVE_ONE: Statement = { name: 'remove-status', text: `${REMOVE_OF.text} AND context = $3` }
+const COUNT: Statement = { name: 'count-statuses', text: 'SELECT count(*)::float8 AS count FROM commit_status.statuses WHERE repository = $1' }
 
 /** About what a status takes besides its texts. */
 const OTHER_CHARACTERS = 400
@@ -114,17 +129,40 @@ export class PostgresStatuses implements StatusStore {
     return rows.map(fromRow)
   }
 
+  async remove(repository: RepositoryName, commit: ObjectId, context: string | undefined): Promise<number> {
+    const place = [Buffer.from(repository.full), Buffer.from(commit.hex, 'hex')]
+    const [statement, values] = context === undefined ? [REMOVE_OF, place] : [REMOVE_ONE, [...place, Buffer.from(context)]]
+    // Not twice: nobody would know how many there were, and a report may have come in between.
+    return await this.#writer.applyAlone(async () => await this.#database.change(statement, values, { once: true }))
+  }
+
+  async count(repository: RepositoryName): Promise<number> {
+    const rows = await this.#database.query<{ count: number }>(COUNT, [Buffer.from(repository.full)])
+    return rows.reduce((sum, { count }) => sum + count, 0)
+  }
+
   async *scan(repository: RepositoryName): AsyncGenerator<CommitStatus> {
-    yield* this.#database.snapshot(async function* (connection) {
-      const nothing = Buffer.alloc(0)
-      let last: Pick<StatusRow, 'sha' | 'context'> = { sha: nothing, context: nothing }
-      for (;;) {
-        const rows = await connection.query<StatusRow>(PAGE, [Buffer.from(repository.full), last.sha, last.context])
-        yield* rows.map(fromRow)
-        last = rows.at(-1) ?? last
-        if (rows.length < PAGE_ROWS) return
-      }
-    })
+    for await (const page of this.pages(repository)) yield* page
+  }
+
+  /** As `scan`, a few hundred at a time. */
+  async *pages(repository: RepositoryName): AsyncGenerator<CommitStatus[]> {
+    const snapshot = await this.#database.snapshot()
+    try {
+      yield* pagesOf(snapshot, repository)
+    } finally {
+      snapshot.close()
+    }
+  }
+}
+
+async function* pagesOf(snapshot: Snapshot, repository: RepositoryName): AsyncGenerator<CommitStatus[]> {
+  const nothing = Buffer.alloc(0)
+  let last: Pick<StatusRow, 'sha' | 'context'> | undefined = { sha: nothing, context: nothing }
+  while (last) {
+    const rows: StatusRow[] = await snapshot.query<StatusRow>(PAGE, [Buffer.from(repository.full), last.sha, last.context])
+    if (rows.length > 0) yield rows.map(fromRow)
+    last = rows[PAGE_ROWS - 1]
   }
 }
 
@@ -153,9 +191,9 @@ export async function saveReports(database: Database, reports: readonly ReportRo
     },
     { once: true },
   )
-  const byKey = new Map(saved.map((row) => [keyOf(row), row]))
+  const byKey = new Map(saved.map((row) => [rowKeyOf(row), row]))
   return reports.map((row) => {
-    const found = byKey.get(keyOf(row))
+    const found = byKey.get(rowKeyOf(row))
     /* c8 ignore next -- as many came back as were sent, and every key is there once */
     if (!found) throw new Error('a report came back under another key')
     return fromSaved(found, row.report)
@@ -172,11 +210,30 @@ export async function removeStatuses(connection: Connection, name: RepositoryNam
   await connection.change(REMOVE, [Buffer.from(name.full)])
 }
 
-function keyOf({ repository, sha, context }: Pick<SavedRow, 'repository' | 'sha' | 'context'>): string {
+function rowKeyOf({ repository, sha, context }: Pick<SavedRow, 'repository' | 'sha' | 'context'>): string {
   return `${repository.toString()}/${sha.toString('hex')}/${context.toString()}`
 }
 
-function fromRow({ id, sha, context, state, description, target_url, created_at, updated_at }: StatusRow): CommitStatus {
+/** The columns of statuses, each as a list. */
+export function valuesOf(statuses: readonly CommitStatus[]): unknown[][] {
+  return [
+    statuses.map(({ sha }) => Buffer.from(sha, 'hex')),
+    statuses.map(({ context }) => Buffer.from(context)),
+    statuses.map(({ id }) => id),
+    statuses.map(({ state }) => state),
+    statuses.map(({ description }) => description),
+    statuses.map(({ target_url }) => target_url),
+    statuses.map(({ created_at }) => Date.parse(created_at)),
+    statuses.map(({ updated_at }) => Date.parse(updated_at)),
+  ]
+}
+
+/** Tells a status from the others of its repository. */
+export function keyOf({ sha, context }: Pick<CommitStatus, 'sha' | 'context'>): string {
+  return `${sha}/${context}`
+}
+
+export function fromRow({ id, sha, context, state, description, target_url, created_at, updated_at }: StatusRow): CommitStatus {
   return { id, sha: sha.toString('hex'), context: context.toString(), state, description, target_url, created_at: time(created_at), updated_at: time(updated_at) }
 }
 

@@ -1,0 +1,94 @@
+import type { CommitStatus } from '../../commit-status.js'
+import { parseRepositoryName, type RepositoryName } from '../../repository-name.js'
+import { StoreCorrupt, StoreUnavailable, type RepositoryMerge, type RepositoryStatus, type StatusPage, type StoreContents } from '../store.js'
+import type { Statement } from './connection.js'
+import type { Database } from './database.js'
+import { DatabaseFailure } from './failure.js'
+import { PostgresMerge } from './merge.js'
+import { COLUMNS, fromRow, PAGE_ROWS, REMOVE_SAME, valuesOf, type PostgresStatuses, type StatusRow } from './statuses.js'
+
+/** Not key by key as those of one repository: where a database spreads keys by hash, it would sort all for each page. */
+const DECLARE: Statement = {
+  name: 'declare-pages',
+  text: `DECLARE pages NO SCROLL CURSOR FOR SELECT repository, ${COLUMNS} FROM commit_status.statuses ORDER BY repository, sha, context`,
+}
+const FETCH: Statement = { name: 'fetch-page', text: `FETCH ${PAGE_ROWS} FROM pages` }
+
+const BYTES: Statement = {
+  name: 'bytes',
+  text: `SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::float8 AS bytes
+FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = 'commit_status' AND c.relkind = 'r'`,
+}
+
+/** SQLSTATE: no such function. */
+const UNDEFINED_FUNCTION = '42883'
+
+/** All that a PostgreSQL store has. */
+export class PostgresContents implements StoreContents {
+  readonly #database: Database
+  readonly #statuses: PostgresStatuses
+  /** By the full name of the repository. */
+  readonly #merges = new Map<string, RepositoryMerge>()
+
+  constructor(database: Database, statuses: PostgresStatuses) {
+    this.#database = database
+    this.#statuses = statuses
+  }
+
+  async *pages(repository?: RepositoryName): AsyncGenerator<StatusPage> {
+    if (repository) for await (const page of this.#statuses.pages(repository)) yield { statuses: page.map((status) => ({ repository, status })), share: undefined }
+    else yield* this.#allPages()
+  }
+
+  merge(repository: RepositoryName): RepositoryMerge {
+    const { full } = repository
+    if (this.#merges.has(full)) throw new StoreUnavailable(`statuses are being put into ${full} already`)
+    const merge = new PostgresMerge(repository, this.#database, () => {
+      if (this.#merges.get(full) === merge) this.#merges.delete(full)
+    })
+    this.#merges.set(full, merge)
+    return merge
+  }
+
+  async remove(repository: RepositoryName, statuses: readonly CommitStatus[]): Promise<number> {
+    // Not twice: nobody would know how many there were.
+    return await this.#database.change(REMOVE_SAME, [Buffer.from(repository.full), ...valuesOf(statuses)], { once: true })
+  }
+
+  /** With indexes; 0 where the database does not tell it as PostgreSQL does (CockroachDB). */
+  async bytes(): Promise<number> {
+    const rows = await this.#database.run(async (connection) => await connection.query<{ bytes: number }>(BYTES, []).catch(noneIfUntold))
+    return rows.reduce((sum, { bytes }) => sum + bytes, 0)
+  }
+
+  async *#allPages(): AsyncGenerator<StatusPage> {
+    const snapshot = await this.#database.snapshot()
+    try {
+      await snapshot.query(DECLARE, [])
+      let last: RepositoryStatus | undefined
+      for (;;) {
+        const rows = await snapshot.query<StatusRow & { repository: Buffer }>(FETCH, [])
+        if (rows.length === 0) return
+        yield { statuses: rows.map((row) => (last = statusOf(row, last))), share: undefined }
+      }
+    } finally {
+      snapshot.close()
+    }
+  }
+}
+
+/**
+ * @param previous one that was read before, whose repository may be this one's too
+ * @throws StoreCorrupt
+ */
+function statusOf(row: StatusRow & { readonly repository: Buffer }, previous: RepositoryStatus | undefined): RepositoryStatus {
+  const full = row.repository.toString()
+  const repository = previous?.repository.full === full ? previous.repository : parseRepositoryName(full)
+  if (!repository) throw new StoreCorrupt(`a status is of ${JSON.stringify(full)}, which is no repository`)
+  return { repository, status: fromRow(row) }
+}
+
+function noneIfUntold(error: unknown): [] {
+  if (error instanceof DatabaseFailure && error.state === UNDEFINED_FUNCTION) return []
+  throw error
+}
