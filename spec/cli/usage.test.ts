@@ -5,7 +5,7 @@ import { CommandPlace } from '../fixtures/command.js'
 const commands = [
   ...['set-up', 'serve', 'token', 'token create', 'token list', 'token revoke', 'access', 'access grant', 'access revoke', 'access list'],
   ...['repo', 'repo list', 'repo public', 'repo private', 'repo rename', 'repo delete', 'status', 'status list', 'status report', 'status delete', 'store'],
-  ...['store stats', 'store export', 'store import', 'store prune', 'store verify', 'store backup'],
+  ...['store stats', 'store export', 'store import', 'store prune', 'store verify', 'store backup', 'store migrate'],
 ]
 const groups = ['token', 'access', 'repo', 'status', 'store']
 
