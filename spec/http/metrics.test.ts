@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { Prometheus } from '../../lib/prometheus.js'
 import { makeCommit, makeRepository } from '../fixtures/git.js'
 import { sendBytes } from '../fixtures/raw-http.js'
-import { startService, type TestService } from '../fixtures/service.js'
+import { needsLevel, startService, type TestService } from '../fixtures/service.js'
 
 interface Sample {
   readonly name: string
@@ -54,7 +54,7 @@ t.test('Without the setting there are no metrics', async (t) => {
   t.strictSame([(await service.call('GET', '/metrics')).status, (await service.call('GET', '/metrics')).body], [404, { error: 'not found' }])
 })
 
-t.test('GET /metrics tells what was done, in the format of Prometheus', async (t) => {
+t.test('GET /metrics tells what was done, in the format of Prometheus', { skip: needsLevel }, async (t) => {
   const { service, sha, token } = await used(t, 'main')
   const { value, samples, text } = await scrape(service.url)
   const requests = (route: string, status: string): number | undefined => value('commit_status_http_requests_total', { route, status })
@@ -81,7 +81,7 @@ t.test('GET /metrics tells what was done, in the format of Prometheus', async (t
   t.equal(counted, 1, 'and a scrape counts too')
 })
 
-t.test('Names keep to the conventions: a prefix, base units, _total for what only grows', async (t) => {
+t.test('Names keep to the conventions: a prefix, base units, _total for what only grows', { skip: needsLevel }, async (t) => {
   const { service } = await used(t, 'main')
   const { text } = await scrape(service.url)
   const types = [...text.matchAll(/^# TYPE (commit_status_\S+) (\S+)$/gm)].map(([, name = '', type = '']) => ({ name, type }))
@@ -124,7 +124,7 @@ t.test('An address that is taken is said before anything is served', async (t) =
   await t.rejects(startService(t, { settings: { metrics: '127.0.0.1:0', port } }), { message: /the settings host and port .* say where/ })
 })
 
-t.test('Every panel of the dashboard asks for metrics that there are', async (t) => {
+t.test('Every panel of the dashboard asks for metrics that there are', { skip: needsLevel }, async (t) => {
   const { service } = await used(t, 'main')
   const names = new Set((await scrape(service.url)).samples.map(({ name }) => name))
   const { panels } = JSON.parse(readFileSync('config/grafana-dashboard.json', 'utf8')) as { panels: { title: string; targets: { expr: string }[] }[] }
@@ -136,7 +136,7 @@ t.test('Every panel of the dashboard asks for metrics that there are', async (t)
   for (const name of names) if (/^commit_status_.*(?<!_bucket|_sum|_count)$/.test(name)) t.ok(asked.includes(name), `${name} is shown`)
 })
 
-t.test('The README has every metric, with its labels', async (t) => {
+t.test('The README has every metric, with its labels', { skip: needsLevel }, async (t) => {
   const { service } = await used(t, 'main')
   const { text, samples } = await scrape(service.url)
   const there = [...text.matchAll(/^# TYPE (commit_status_\S+) /gm)].map(([, name = '']) => {

@@ -181,18 +181,16 @@ export class Database {
     for (const client of [...this.#clients, ...this.#snapshots]) client.connection.stream.destroy()
   }
 
-  async #persist<T>(work: (connection: Connection) => Promise<T>, { milliseconds, statement, once }: Required<Patience>): Promise<T> {
-    const end = performance.now() + milliseconds
-    for (let attempt = 0; ; attempt++) {
-      try {
-        return await this.#attempt(work, statement)
-      } catch (error) {
-        const pause = Math.min(FIRST_PAUSE_MILLISECONDS * 2 ** attempt, LONGEST_PAUSE_MILLISECONDS) * (0.5 + Math.random() / 2)
-        if (!(error instanceof DatabaseFailure) || !error.meaning.again || (once && error.meaning.unsure) || performance.now() + pause > end) throw error
-        await setTimeout(pause)
-      }
+  async #persist<T>(work: (connection: Connection) => Promise<T>, patience: Required<Patience>, end = performance.now() + patience.milliseconds, attempt = 0): Promise<T> {
+    let pause = 0
+    try {
+      return await this.#attempt(work, patience.statement)
+    } catch (error) {
+      pause = Math.min(FIRST_PAUSE_MILLISECONDS * 2 ** attempt, LONGEST_PAUSE_MILLISECONDS) * (0.5 + Math.random() / 2)
+      if (!(error instanceof DatabaseFailure) || !error.meaning.again || (patience.once && error.meaning.unsure) || performance.now() + pause > end) throw error
     }
-    /* c8 ignore next -- V8 counts a way out of the loop that there is not */
+    await setTimeout(pause)
+    return await this.#persist(work, patience, end, attempt + 1)
   }
 
   async #attempt<T>(work: (connection: Connection) => Promise<T>, milliseconds: number): Promise<T> {
