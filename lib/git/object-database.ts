@@ -1,12 +1,8 @@
-import { stat as statWithCallback } from 'node:fs'
 import { open, readFile, readdir, realpath, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { promisify } from 'node:util'
 import type { ObjectFormat, ObjectId } from '../object-id.js'
+import { fileStatus } from './file-status.js'
 import type { Found } from './nodegit.js'
-
-/** For what every look-up asks: it takes less processor time than the one in node:fs/promises. */
-const status = promisify(statWithCallback)
 
 /** How deep git and libgit2 follow alternates of alternates. */
 const ALTERNATES_DEPTH = 6
@@ -49,7 +45,7 @@ export class ObjectDatabase {
 
   /** Rejects where libgit2 must not look for this object, as it would wait for ever. */
   async refusePipe(id: ObjectId): Promise<void> {
-    for (const folder of this.#folders) await refusePipe(`${folder}/${id.hex.slice(0, 2)}/${id.hex.slice(2)}`)
+    for (const folder of this.#folders) await refusePipe(looseOf(folder, id))
   }
 
   /**
@@ -117,7 +113,7 @@ async function addWithAlternates(folders: Set<string>, folder: string, depth: nu
  */
 async function refusePipe(path: string): Promise<void> {
   // What cannot be looked at cannot be opened either.
-  const found = await status(path).catch(() => undefined)
+  const found = await fileStatus(path).catch(() => undefined)
   if (found && !found.isFile() && !found.isDirectory()) throw new Error(`${path} is neither a file nor a folder`)
 }
 

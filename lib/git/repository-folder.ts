@@ -1,15 +1,11 @@
-import { stat } from 'node:fs'
 import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { promisify } from 'node:util'
 import { isOwnerName, repositoryName, type RepositoryName } from '../repository-name.js'
+import { fileStatus } from './file-status.js'
 import type { Repositories, Repository } from './repositories.js'
 
 /** git's own mark of a repository that everybody may read (git-daemon(1)). */
 const EXPORT_MARK = 'git-daemon-export-ok'
-
-/** Half the processor time of the one in node:fs/promises. */
-const status = promisify(stat)
 
 interface LookUp {
   readonly found: Promise<Repository | undefined>
@@ -101,18 +97,18 @@ function rethrow(error: unknown): never {
 }
 
 async function isDirectory(path: string): Promise<boolean> {
-  return await status(path).then((found) => found.isDirectory(), whenAbsent(false))
+  return await fileStatus(path).then((found) => found.isDirectory(), whenAbsent(false))
 }
 
 /** `undefined` where the file system does not tell when the folder was made: its number may be given again. */
 async function identityOf(path: string): Promise<string | undefined> {
-  const { dev, ino, birthtimeMs } = await status(path)
+  const { dev, ino, birthtimeMs } = await fileStatus(path)
   /* c8 ignore next -- those of the specs tell it */
   return birthtimeMs > 0 ? `${dev} ${ino} ${birthtimeMs}` : undefined
 }
 
 async function isThere(path: string): Promise<boolean> {
-  return await status(path).then(() => true, whenAbsent(false))
+  return await fileStatus(path).then(() => true, whenAbsent(false))
 }
 
 /** ENOENT and ENOTDIR mean that there is nothing; any other error means that we do not know. */

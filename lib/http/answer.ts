@@ -112,3 +112,12 @@ export function refusal(error: ServiceError): Answer {
     },
   }
 }
+
+/**
+ * The answer to a method that an address does not take.
+ * @param allowed the methods that it does (RFC 9110, 10.2.1)
+ */
+export function otherMethod(allowed: string): Answer {
+  const { headers, ...answer } = refusal(new ServiceError('method_not_allowed'))
+  return { ...answer, headers: { ...headers, Allow: allowed } }
+}

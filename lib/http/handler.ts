@@ -6,7 +6,7 @@ import type { Meter, Route as RouteName } from '../meter.js'
 import { repositoryName, type RepositoryName } from '../repository-name.js'
 import type { RunningOperations } from '../running-operations.js'
 import type { StatusService } from '../service.js'
-import { Exchange, refusal, type Answer } from './answer.js'
+import { Exchange, otherMethod, refusal, type Answer } from './answer.js'
 import type { Authentication } from './authentication.js'
 import { readJson } from './body.js'
 
@@ -87,7 +87,7 @@ export function createHandler({ service, authentication, running, trouble, refus
   const app = polka({
     onNoMatch: answering('other', (request) => {
       const known = routes.find(({ path }) => path.test(request.path))
-      return known ? otherMethod(known.method) : refusal(new ServiceError('path_unknown'))
+      return known ? otherMethod(known.method === 'GET' ? 'GET, HEAD' : known.method) : refusal(new ServiceError('path_unknown'))
     }),
   })
   for (const { name, method, path, operation } of routes) app.add(method, path, answering(name, operation))
@@ -140,9 +140,4 @@ function checkEscapes(path: string): void {
 function commitOf({ params }: Request): [name: RepositoryName | undefined, sha: string] {
   const { owner = '', repo = '', sha = '' } = params
   return [repositoryName(owner, repo), sha]
-}
-
-function otherMethod(method: Route['method']): Answer {
-  const { headers, ...answer } = refusal(new ServiceError('method_not_allowed'))
-  return { ...answer, headers: { ...headers, Allow: method === 'GET' ? 'GET, HEAD' : method } }
 }

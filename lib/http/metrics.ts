@@ -2,7 +2,7 @@ import { ServiceError } from '../errors.js'
 import type { Logger } from '../logger.js'
 import type { Meter } from '../meter.js'
 import type { MetricsText } from '../prometheus.js'
-import { Exchange, refusal } from './answer.js'
+import { Exchange, otherMethod, refusal } from './answer.js'
 import { originForm, type Handler } from './handler.js'
 
 /** Answers `GET /metrics`; calls `next` for the rest, or refuses it where there is none. */
@@ -15,10 +15,7 @@ export function metricsHandler(parts: { metrics: () => Promise<MetricsText>; log
     }
     void new Exchange(request, response, 'metrics', parts).answer(async () => {
       if (!isOurs) return refusal(new ServiceError('path_unknown'))
-      if (request.method !== 'GET' && request.method !== 'HEAD') {
-        const { headers, ...answer } = refusal(new ServiceError('method_not_allowed'))
-        return { ...answer, headers: { ...headers, Allow: 'GET, HEAD' } }
-      }
+      if (request.method !== 'GET' && request.method !== 'HEAD') return otherMethod('GET, HEAD')
       const { contentType, text } = await parts.metrics()
       return { status: 200, body: Buffer.from(text), headers: { 'Content-Type': contentType } }
     })
