@@ -1,4 +1,6 @@
 import type { Logger } from './logger.js'
+import type { RepositoryName } from './repository-name.js'
+import type { Grant, GrantStore, Store } from './store/store.js'
 
 /** A Unix user, as the command says; nobody checks it, since only the service's own user, and root, reach the service. */
 export interface UnixUser {
@@ -13,4 +15,33 @@ export interface UnixUser {
  */
 export function audit(logger: Logger, by: UnixUser | 'host' | undefined, facts: object, change: string): void {
   logger.info({ by: by ?? 'unknown', ...facts }, `audit: ${change}`)
+}
+
+/** The same of grants that were changed with something larger: one line for each. */
+export function auditGrants(logger: Logger, by: UnixUser | 'host' | undefined, grants: readonly Grant[], change: string, more: object = {}): void {
+  for (const { owner, repository, user, access } of grants) audit(logger, by, { on: repository?.full ?? owner, user, access, ...more }, change)
+}
+
+/** What a repository is renamed and deleted by, and where that is written down. */
+export interface AuditedChanges {
+  readonly changes: Pick<Store, 'renameRepository' | 'deleteRepository'>
+  readonly grants: GrantStore
+  readonly logger: Logger
+}
+
+/** Renames a repository, and writes it down with every grant that moves or goes. Rejects as the renaming does. */
+export async function renameAudited({ changes, grants, logger }: AuditedChanges, by: UnixUser | 'host' | undefined, from: RepositoryName, to: RepositoryName, facts: object = {}): Promise<void> {
+  const [moved, gone] = await Promise.all([grants.list(from.owner, from), grants.list(to.owner, to)])
+  await changes.renameRepository(from, to)
+  audit(logger, by, { from: from.full, to: to.full, ...facts }, 'repository renamed')
+  auditGrants(logger, by, gone, 'access revoked')
+  auditGrants(logger, by, moved, 'access moved', { to: to.full })
+}
+
+/** Deletes what is stored of a repository, and writes it down with every grant that goes. Rejects as the deleting does. */
+export async function deleteAudited({ changes, grants, logger }: AuditedChanges, by: UnixUser | 'host' | undefined, name: RepositoryName, facts: object = {}): Promise<void> {
+  const gone = await grants.list(name.owner, name)
+  await changes.deleteRepository(name)
+  audit(logger, by, { repository: name.full, ...facts }, 'repository deleted')
+  auditGrants(logger, by, gone, 'access revoked')
 }

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Access } from './access.js'
 import type { AdministrationParts } from './admin/administration.js'
-import { audit } from './audit.js'
+import { deleteAudited, renameAudited } from './audit.js'
 import type { Identity } from './auth/authenticator.js'
 import type { FailureBudget } from './auth/failure-budget.js'
 import { GrantPolicy } from './auth/grants.js'
@@ -158,6 +158,7 @@ export async function createCommitStatusService(
     renameRepository: async (from, to) => await running.run(async () => await service.rename(from, to)),
     deleteRepository: async (name) => await running.run(async () => await service.delete(name)),
   }
+  const audited = { changes, grants: store.grants, logger }
   const trouble = () => (closing ? 'shutting down' : store.trouble())
   const refuseWhenClosed = () => {
     if (closing) throw new ServiceError('shutting_down')
@@ -192,12 +193,12 @@ export async function createCommitStatusService(
       return name && !closing ? await service.access(user === undefined ? undefined : checkUser(user), name) : 'none'
     },
     renameRepository: async (from, to) => {
-      await changes.renameRepository(checkName(from), checkName(to))
-      audit(logger, 'host', { from, to }, 'repository renamed')
+      const [name, newName] = [checkName(from), checkName(to)]
+      await running.run(async () => await renameAudited(audited, 'host', name, newName))
     },
     deleteRepository: async (repository) => {
-      await changes.deleteRepository(checkName(repository))
-      audit(logger, 'host', { repository }, 'repository deleted')
+      const name = checkName(repository)
+      await running.run(async () => await deleteAudited(audited, 'host', name))
     },
     trouble,
     meter,

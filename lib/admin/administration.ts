@@ -1,5 +1,5 @@
 import { ACCESS } from '../access.js'
-import { audit, type UnixUser } from '../audit.js'
+import { audit, auditGrants, deleteAudited, renameAudited, type AuditedChanges, type UnixUser } from '../audit.js'
 import type { Tokens } from '../auth/tokens.js'
 import type { CommitStatus } from '../commit-status.js'
 import type { Commits } from '../git/commits.js'
@@ -7,7 +7,7 @@ import type { RepositoryFolder } from '../git/repository-folder.js'
 import type { Logger } from '../logger.js'
 import { reasonOf } from '../reason.js'
 import type { RepositoryName } from '../repository-name.js'
-import { BackupRefused, type Store, type StoreContents, type StoreCounts, type StoreFindings, type StoreMaintenance, type TokenRecord, type TokenUse } from '../store/store.js'
+import { BackupRefused, type Grant, type Store, type StoreContents, type StoreCounts, type StoreFindings, type StoreMaintenance, type TokenRecord, type TokenUse } from '../store/store.js'
 import { inPieces, until, type Work } from '../work.js'
 import { AdministrationError } from './administration-error.js'
 import { checkCommit, checkRepository, checkUser, target } from './arguments.js'
@@ -124,7 +124,7 @@ export interface AdministrationParts {
 export class LocalAdministration implements Administration {
   readonly #store: Store
   readonly #tokens: Tokens
-  readonly #changes: AdministrationParts['changes']
+  readonly #audited: AuditedChanges
   readonly #logger: Logger
   readonly #repositories: RepositoryFolder | undefined
   readonly #commits: Commits
@@ -133,7 +133,7 @@ export class LocalAdministration implements Administration {
   constructor(parts: AdministrationParts) {
     this.#store = parts.store
     this.#tokens = parts.tokens
-    this.#changes = parts.changes
+    this.#audited = { changes: parts.changes, grants: parts.store.grants, logger: parts.logger }
     this.#logger = parts.logger
     this.#repositories = parts.repositories
     this.#commits = parts.commits
@@ -201,16 +201,14 @@ export class LocalAdministration implements Administration {
     const [name, newName] = [checkRepository(from), checkRepository(to)]
     if (from === to) throw new AdministrationError(`${from} is its name already`)
     const counts = await this.#counts(name)
-    await this.#changes.renameRepository(name, newName)
-    audit(this.#logger, by, { from, to, ...counts }, 'repository renamed')
+    await renameAudited(this.#audited, by, name, newName, counts)
     return counts
   }
 
   async deleteRepository(repository: string, by?: UnixUser): Promise<RepositoryCounts> {
     const name = checkRepository(repository)
     const counts = await this.#counts(name)
-    await this.#changes.deleteRepository(name)
-    audit(this.#logger, by, { repository, ...counts }, 'repository deleted')
+    await deleteAudited(this.#audited, by, name, counts)
     return counts
   }
 
@@ -256,9 +254,13 @@ export class LocalAdministration implements Administration {
 
   async *importStore(lines: AsyncIterable<string>, by?: UnixUser): Work<ImportCounts> {
     const counts = nothingImported()
+    const changed = (tokens: readonly TokenRecord[], grants: readonly Grant[]): void => {
+      for (const { id, user, name, scopes, expires_at } of tokens) audit(this.#logger, by, { token: id, user, name, scopes, expires_at }, 'token imported')
+      auditGrants(this.#logger, by, grants, 'access granted')
+    }
     let isWhole = false
     try {
-      yield* until(this.#stopping, importStore(this.#store, this.#contents(), lines, counts))
+      yield* until(this.#stopping, importStore(this.#store, this.#contents(), lines, counts, changed))
       isWhole = true
       return counts
     } finally {

@@ -1,6 +1,6 @@
 import { LineTooLong } from '../lines.js'
 import type { RepositoryName } from '../repository-name.js'
-import type { Store, StoreContents, StoreCounts, TokenRecord, TokenUse } from '../store/store.js'
+import type { Grant, Store, StoreContents, StoreCounts, TokenRecord, TokenUse } from '../store/store.js'
 import { inPieces, type Work } from '../work.js'
 import { AdministrationError } from './administration-error.js'
 import { ExportCheck, ExportUnsound, recordOf, repositoryOf } from './export-format.js'
@@ -18,6 +18,8 @@ export function nothingImported(): Counts {
   return { statuses: 0, tokens: 0, grants: 0, saved: 0 }
 }
 
+type Changed = (tokens: readonly TokenRecord[], grants: readonly Grant[]) => void
+
 /** Lines of an export that stand together and are of one repository, or of none. */
 interface Run {
   readonly repository: RepositoryName | undefined
@@ -31,12 +33,13 @@ interface Run {
  * none, one repository after the other. Of two statuses of a context the one that was updated later stays; grants
  * replace those of the same user; tokens that are there stay as they are.
  * @param counts what is in the store by now, for whoever must know when the work is ended early
+ * @param changed hears of tokens that were new, and of grants, once they are in the store
  */
-export async function* importStore(store: Store, contents: StoreContents, lines: AsyncIterable<string>, counts = nothingImported()): Work<ImportCounts> {
+export async function* importStore(store: Store, contents: StoreContents, lines: AsyncIterable<string>, counts: Counts, changed: Changed): Work<ImportCounts> {
   const spool = await Spool.open()
   try {
     const runs = yield* checked(lines, spool)
-    for (const run of runs) yield* run.repository ? intoRepository(contents, run.repository, spool, run, counts) : intoStore(store, spool, run, counts)
+    for (const run of runs) yield* run.repository ? intoRepository(contents, run.repository, spool, run, counts, changed) : intoStore(store, spool, run, counts, changed)
     return counts
   } finally {
     await spool.close()
@@ -75,7 +78,8 @@ function extend(runs: Run[], repository: RepositoryName | undefined, start: numb
   else runs.push({ repository, start, end })
 }
 
-async function* intoRepository(contents: StoreContents, repository: RepositoryName, spool: Spool, run: Run, counts: Counts): Work<void> {
+async function* intoRepository(contents: StoreContents, repository: RepositoryName, spool: Spool, run: Run, counts: Counts, changed: Changed): Work<void> {
+  const granted: Grant[] = []
   const merge = contents.merge(repository)
   const more = nothingImported()
   try {
@@ -84,18 +88,20 @@ async function* intoRepository(contents: StoreContents, repository: RepositoryNa
       const statuses = records.flatMap((record) => (record.type === 'status' ? [record.status] : []))
       const grants = records.flatMap((record) => (record.type === 'grant' ? [record.grant] : []))
       more.saved += await merge.add(statuses, grants)
+      granted.push(...grants)
       more.statuses += statuses.length
       more.grants += grants.length
       yield progress(spool, run, counts, more)
     }
     await merge.commit()
     for (const name of ['statuses', 'grants', 'saved'] as const) counts[name] += more[name]
+    changed([], granted)
   } finally {
     await merge.discard()
   }
 }
 
-async function* intoStore(store: Store, spool: Spool, run: Run, counts: Counts): Work<void> {
+async function* intoStore(store: Store, spool: Spool, run: Run, counts: Counts, changed: Changed): Work<void> {
   const known = new Map((await store.tokens.list()).map((token) => [token.id, token]))
   for await (const piece of inPieces(spool.lines(run.start, run.end))) {
     const records = piece.map(recordOf)
@@ -104,8 +110,9 @@ async function* intoStore(store: Store, spool: Spool, run: Run, counts: Counts):
     // Before it is done: of what fails midway some may be there.
     counts.tokens += tokens.length
     counts.grants += grants.length
-    const added = tokens.filter(({ id }) => !known.has(id)).map(async ({ last_used_at: _, ...token }) => await store.tokens.add(token))
-    await Promise.all([...added, ...grants.map(async (grant) => await store.grants.set(grant))])
+    const added = tokens.filter(({ id }) => !known.has(id)).map(({ last_used_at: _, ...token }) => token)
+    await Promise.all([...added.map(async (token) => await store.tokens.add(token)), ...grants.map(async (grant) => await store.grants.set(grant))])
+    changed(added, grants)
     await store.tokens.noteUse(laterUses(tokens, known))
     yield progress(spool, run, counts)
   }

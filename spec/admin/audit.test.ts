@@ -43,18 +43,22 @@ t.test('An import or a prune that is ended early has a line, too, which counts w
   const from = await at('from')
   await Promise.all(Array.from({ length: 600 }, async (_, index) => await from.store.statuses.save(repositoryNamed('alice/hello'), commitId('c0ffee'), reportOf(`ci ${index}`), 0)))
   await from.store.grants.set({ owner: 'alice', user: 'bob', access: 'write' })
-  await from.tokens.create({ user: 'alice', name: '', scopes: ['repo'], expiresAt: null })
+  await from.store.grants.set({ owner: 'alice', repository: repositoryNamed('alice/hello'), user: 'carol', access: 'read' })
+  const { record } = await from.tokens.create({ user: 'alice', name: '', scopes: ['repo'], expiresAt: null })
   const lines = await itemsOf(from.admin.exportStore(null))
   const to = await at('to')
 
   await until(to.admin.importStore(each(lines), by), ({ progress }) => progress?.phase === 'checking')
   t.strictSame(log.splice(0), [], 'nothing was changed')
   await until(to.admin.importStore(each(lines), by), ({ progress }) => progress?.phase === 'importing')
-  t.strictSame(log.splice(0), [{ by, statuses: 0, tokens: 1, grants: 1, saved: 0, msg: 'audit: store imported in part' }])
+  const token = { by, token: record.id, user: 'alice', name: '', scopes: ['repo'], expires_at: null, msg: 'audit: token imported' }
+  const grant = { by, on: 'alice', user: 'bob', access: 'write', msg: 'audit: access granted' }
+  t.strictSame(log.splice(0), [token, grant, { by, statuses: 0, tokens: 1, grants: 1, saved: 0, msg: 'audit: store imported in part' }])
   await until(to.admin.importStore(each(lines), by), ({ progress }) => progress?.phase === 'importing' && progress.done > 252)
-  t.strictSame(log.splice(0), [{ by, statuses: 0, tokens: 1, grants: 1, saved: 0, msg: 'audit: store imported in part' }], 'a repository is in as a whole, or not at all')
+  t.strictSame(log.splice(0), [grant, { by, statuses: 0, tokens: 1, grants: 1, saved: 0, msg: 'audit: store imported in part' }], 'a repository is in as a whole, or not at all')
   await resultOf(to.admin.importStore(each(lines), by))
-  t.strictSame(log.splice(0), [{ by, statuses: 600, tokens: 1, grants: 1, saved: 600, msg: 'audit: store imported' }])
+  const own = { by, on: 'alice/hello', user: 'carol', access: 'read', msg: 'audit: access granted' }
+  t.strictSame(log.splice(0), [grant, own, { by, statuses: 600, tokens: 1, grants: 2, saved: 600, msg: 'audit: store imported' }])
 
   const request = { goneCommits: false, goneRepositories: false, olderThan: '2000-01-01T00:00:00.000Z', remove: true }
   await until(to.admin.pruneStore({ ...request, remove: false }, by), () => true)

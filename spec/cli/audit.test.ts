@@ -13,11 +13,11 @@ const { username: user, uid } = userInfo()
 /** Every kind of change by command, and what is noted of it besides the user. */
 async function changes(place: CommandPlace): Promise<{ lines: object[]; token: string }> {
   const { id, token } = JSON.parse((await place.run(['token', 'create', 'alice', '--name', 'CI', '--json'])).stdout) as { id: string; token: string }
-  const commands: [args: string[], line: object][] = [
+  const commands: [args: string[], ...lines: object[]][] = [
     [['access', 'grant', 'alice/hello', 'bob', 'read'], { on: 'alice/hello', user: 'bob', access: 'read', msg: 'audit: access granted' }],
     [['repo', 'public', 'alice/hello'], { repository: 'alice/hello', msg: 'audit: repository made public' }],
     [['repo', 'private', 'alice/hello'], { repository: 'alice/hello', msg: 'audit: repository made private' }],
-    [['repo', 'rename', 'alice/hello', 'alice/x'], { from: 'alice/hello', to: 'alice/x', statuses: 2, grants: 1, msg: 'audit: repository renamed' }],
+    [['repo', 'rename', 'alice/hello', 'alice/x'], { from: 'alice/hello', to: 'alice/x', statuses: 2, grants: 1, msg: 'audit: repository renamed' }, { on: 'alice/hello', user: 'bob', access: 'read', to: 'alice/x', msg: 'audit: access moved' }],
     [['status', 'delete', 'alice/x', commitId('a').hex], { repository: 'alice/x', sha: commitId('a').hex, context: null, statuses: 1, msg: 'audit: statuses deleted' }],
     [['access', 'revoke', 'alice/x', 'bob'], { on: 'alice/x', user: 'bob', msg: 'audit: access revoked' }],
     [['repo', 'delete', 'alice/x', '--yes'], { repository: 'alice/x', statuses: 1, grants: 0, msg: 'audit: repository deleted' }],
@@ -26,7 +26,7 @@ async function changes(place: CommandPlace): Promise<{ lines: object[]; token: s
   for (const [args] of commands) await place.run(args)
   // What only looks, and what is refused.
   for (const args of [['token', 'list'], ['access', 'list'], ['repo', 'list'], ['status', 'list', 'alice/x'], ['token', 'revoke', id], ['repo', 'delete', 'alice/x']]) await place.run(args)
-  return { token, lines: [{ token: id, user: 'alice', name: 'CI', scopes: ['repo'], expires_at: null, msg: 'audit: token created' }, ...commands.map(([, line]) => line)].map((line) => ({ level: 30, by: { user, uid }, ...line })) }
+  return { token, lines: [{ token: id, user: 'alice', name: 'CI', scopes: ['repo'], expires_at: null, msg: 'audit: token created' }, ...commands.flatMap(([, ...more]) => more)].map((line) => ({ level: 30, by: { user, uid }, ...line })) }
 }
 
 async function filledPlace(folder: string): Promise<CommandPlace> {
