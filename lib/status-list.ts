@@ -29,11 +29,20 @@ export function serialisedList(texts: readonly StatusText[]): SerialisedList {
   return { bytes, etag: `"${hash('sha256', bytes, 'base64url').slice(0, 22)}"` }
 }
 
-/** The list once a status of it has been saved anew; `undefined` when it was not in there, and nothing tells its place. */
-export function withSaved(list: SerialisedList, saved: CommitStatus): SerialisedList | undefined {
+/** The list once statuses of it have been saved anew, or for the first time. */
+export function withSaved(list: SerialisedList, saved: ReadonlyMap<string, CommitStatus>): SerialisedList {
   const { statuses } = JSON.parse(list.bytes.toString()) as StatusList // eslint-disable-line @typescript-eslint/no-unsafe-type-assertion -- what it was made from
-  if (!statuses.some(({ context }) => context === saved.context)) return undefined
-  return serialisedList(statuses.map((status) => (status.context === saved.context ? saved : status)).map(toText))
+  const known = new Set(statuses.map(({ context }) => context))
+  const all = statuses.map((status) => saved.get(status.context) ?? status)
+  const first = [...saved.values()].filter(({ context }) => !known.has(context))
+  return serialisedList((first.length > 0 ? inOrder([...all, ...first]) : all).map(toText))
+}
+
+function inOrder(statuses: readonly CommitStatus[]): CommitStatus[] {
+  return statuses
+    .map((status) => ({ status, key: Buffer.from(status.context) }))
+    .sort((one, other) => Buffer.compare(one.key, other.key))
+    .map(({ status }) => status)
 }
 
 export function toText(status: CommitStatus): StatusText {

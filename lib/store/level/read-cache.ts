@@ -36,8 +36,9 @@ export class ReadCache<V extends object> {
     this.#reading.delete(key)
     const known = this.#known.peek(key)
     const changed = known && next(known)
+    // The same value may be larger now, which is looked at only of what is new.
+    this.#known.delete(key)
     if (changed) this.#known.set(key, changed)
-    else this.#known.delete(key)
   }
 
   clear(): void {

@@ -28,18 +28,15 @@ const OTHER_CHARACTERS = 400
 /** Bytes of lists that are kept in memory as they are sent. */
 const LISTS_BYTES = 32 * 1024 * 1024
 
-/** About what a list takes in memory besides its bytes. */
-const LIST_BYTES = 500
-
 export class LevelStatuses implements StatusStore {
   readonly #database: Database
   readonly #writer: Writer
-  readonly #lists: ReadCache<SerialisedList>
+  readonly #lists: ReadCache<KnownList>
 
   constructor(database: Database, writer: Writer, meter: Meter = idleMeter) {
     this.#database = database
     this.#writer = writer
-    this.#lists = new ReadCache({ name: 'lists', most: LISTS_BYTES, sizeOf: ({ bytes }) => bytes.length + LIST_BYTES, meter })
+    this.#lists = new ReadCache({ name: 'lists', most: LISTS_BYTES, sizeOf: ({ size }) => size, meter })
     database.onReopen(() => {
       this.#lists.clear()
     })
@@ -48,9 +45,8 @@ export class LevelStatuses implements StatusStore {
   async save(repository: RepositoryName, commit: ObjectId, report: Report, at: number): Promise<SavedStatus> {
     const list = prefix(repository, commit)
     const key = `${list}${report.context}`
-    const { context, description, target_url } = report
     const saved = await this.#writer.apply({
-      size: context.length + (description?.length ?? 0) + (target_url?.length ?? 0) + OTHER_CHARACTERS,
+      size: sizeOf(report),
       reads: [key],
       decide: ([value]) => {
         const previous = value === undefined ? undefined : fromStored(repository, key, value)
@@ -58,7 +54,7 @@ export class LevelStatuses implements StatusStore {
         return { operations: [{ type: 'put', ...entryOf(repository, status) }], result: { status, previous } }
       },
     })
-    this.#lists.change(list, (known) => withSaved(known, saved.status))
+    this.#lists.change(list, (known) => known.with(saved.status))
     return saved
   }
 
@@ -69,10 +65,11 @@ export class LevelStatuses implements StatusStore {
 
   async serialised(repository: RepositoryName, commit: ObjectId): Promise<SerialisedList> {
     const key = prefix(repository, commit)
-    return await this.#lists.get(key, async () => {
+    const known = await this.#lists.get(key, async () => {
       const found = await this.#database.all(key)
-      return serialisedList(found.map(([each, value]) => statusText(commit, each, value, each.slice(key.length))))
+      return new KnownList(serialisedList(found.map(([each, value]) => statusText(commit, each, value, each.slice(key.length)))))
     })
+    return known.list
   }
 
   async remove(repository: RepositoryName, commit: ObjectId, context: string | undefined): Promise<number> {
@@ -130,6 +127,38 @@ export class LevelStatuses implements StatusStore {
   }
 }
 
+/** About what a list takes in memory besides its bytes. */
+const LIST_BYTES = 500
+
+/**
+ * A list in memory. What is saved is noted until somebody asks for the list: many reports come between two lists, and
+ * to make it anew costs more than the report.
+ */
+class KnownList {
+  #list: SerialisedList
+  readonly #saved = new Map<string, CommitStatus>()
+
+  constructor(list: SerialisedList) {
+    this.#list = list
+  }
+
+  with(saved: CommitStatus): this {
+    this.#saved.set(saved.context, saved)
+    return this
+  }
+
+  get list(): SerialisedList {
+    if (this.#saved.size > 0) this.#list = withSaved(this.#list, this.#saved)
+    this.#saved.clear()
+    return this.#list
+  }
+
+  /** Bytes, about. */
+  get size(): number {
+    return [...this.#saved.values()].reduce((sum, saved) => sum + sizeOf(saved), this.#list.bytes.length + LIST_BYTES)
+  }
+}
+
 /** `owner/repo/sha/context` */
 const KEY = /^[\w.-]+\/[\w.-]+\/(?:[0-9a-f]{40}|[0-9a-f]{64})\/./s
 
@@ -169,6 +198,11 @@ export function statusOf(key: string, value: string, previous?: RepositoryStatus
   const repository = previous?.repository.full === full ? previous.repository : parseRepositoryName(full)
   if (!repository || !KEY.test(key)) throw damaged(key)
   return { repository, status: fromStored(repository, key, value) }
+}
+
+/** Characters, about. */
+function sizeOf({ context, description, target_url }: Report): number {
+  return context.length + (description?.length ?? 0) + (target_url?.length ?? 0) + OTHER_CHARACTERS
 }
 
 function prefix(repository: RepositoryName, commit: ObjectId): string {
