@@ -82,7 +82,8 @@ export class StatusService {
     const [found, repository] = await this.#repository(caller, name, 'read')
     const commit = fullCommitId(sha)
     await this.#confirm(repository, commit)
-    return await stored(this.#read(found, commit))
+    const list = this.#read(found, commit)
+    return list instanceof Promise ? await stored(list) : list
   }
 
   /**
@@ -167,20 +168,15 @@ export class StatusService {
     this.#confirmed.forget()
   }
 
-  async #read(name: RepositoryName, commit: ObjectId): Promise<SerialisedList> {
+  #read(name: RepositoryName, commit: ObjectId): SerialisedList | Promise<SerialisedList> {
     const { statuses } = this.#parts.store
-    if (statuses.serialised) return await statuses.serialised(name, commit)
-    return serialisedList((await statuses.list(name, commit)).map(toText))
+    return statuses.serialised?.(name, commit) ?? statuses.list(name, commit).then((found) => serialisedList(found.map(toText)))
   }
 
-  async #confirm(repository: Repository, commit: ObjectId): Promise<void> {
-    let exists: boolean
-    try {
-      exists = await this.#confirmed.has(repository, commit)
-    } catch (cause) {
-      throw new ServiceError('repository_unreadable', { cause })
-    }
-    if (!exists) throw new ServiceError('commit_not_found')
+  /** A promise, which is dear where there are many requests, only of a commit that is not remembered. */
+  #confirm(repository: Repository, commit: ObjectId): Promise<void> | undefined {
+    const known = this.#confirmed.has(repository, commit)
+    return known === true ? undefined : isThere(known)
   }
 }
 
@@ -194,6 +190,16 @@ async function outcome<T>(promise: Promise<T>): Promise<Outcome<T>> {
   } catch (error) {
     return { error }
   }
+}
+
+async function isThere(commit: boolean | Promise<boolean>): Promise<void> {
+  let exists: boolean
+  try {
+    exists = await commit
+  } catch (cause) {
+    throw new ServiceError('repository_unreadable', { cause })
+  }
+  if (!exists) throw new ServiceError('commit_not_found')
 }
 
 function fullCommitId(sha: string): ObjectId {

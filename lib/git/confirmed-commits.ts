@@ -9,7 +9,7 @@ const MOST_COMMITS = 150_000
 const MOST_REPOSITORIES = 10_000
 
 /** How long a commit that git has pruned meanwhile may still be confirmed. */
-const COMMIT_MILLISECONDS = 60_000
+const COMMIT_MILLISECONDS = 600_000
 
 /**
  * Remembers which commits were confirmed: a commit hardly ever goes. It is asked for anew when the repository is

@@ -30,9 +30,12 @@ export class Authentication {
    * @returns a caller without a user when the request carries no credentials
    * @throws ServiceError `too_many_failures` (429), `credentials_wrong` (401), `scope_missing` (403)
    */
-  async caller(request: IncomingMessage): Promise<Caller> {
+  caller(request: IncomingMessage): Caller | Promise<Caller> {
     // A host that has authenticated the request itself may have taken the header away.
-    if (request.headers.authorization === undefined) return {}
+    return request.headers.authorization === undefined ? {} : this.#authenticated(request)
+  }
+
+  async #authenticated(request: IncomingMessage): Promise<Caller> {
     const sent = headerValues(request, 'authorization')
     const address = this.#parts.clientAddress(request)
     this.#refuseAfter(await this.#parts.failures.retryAfter(address))

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { ServerResponse, type IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 
 /** Requests of one connection that may wait for the ones before them; nothing more is read while there are as many. */
@@ -14,9 +14,34 @@ const LINGER_MILLISECONDS = 2_000
 const MOST_DRAINED_BYTES = 16 * 1024 * 1024
 const MOST_FRAMING_BYTES = 64 * 1024
 
+/** What a connection wants to hear of an answer. */
+interface Listener {
+  /** All of it has been handed over. */
+  readonly finished: () => void
+  /** It is over, handed over or not. */
+  readonly closed: () => void
+}
+
+/** An answer with one listener that is told before and after all others; to add it as those are is dear where there are many answers. */
+export class ListenedResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
+  listener: Listener | undefined
+
+  override emit(name: string | symbol, ...details: unknown[]): boolean {
+    if (name === 'finish') this.listener?.finished()
+    const isHeard = super.emit(name, ...details)
+    if (name === 'close') this.listener?.closed()
+    return isHeard
+  }
+}
+
 interface Arrival {
   readonly request: IncomingMessage
-  readonly response: ServerResponse
+  readonly response: ListenedResponse
+}
+
+interface Arrival {
+  readonly request: IncomingMessage
+  readonly response: ListenedResponse
 }
 
 /**
@@ -56,16 +81,17 @@ export class Connection {
   }
 
   // Made once: there are many requests.
-  readonly #finished = (): void => {
-    if (this.#current?.request.complete === false) this.#drain(this.#current.request)
-  }
-
-  readonly #answered = (): void => {
-    if (this.#current?.request.complete && this.#latest === this.#current) this.#latest = undefined
-    this.#current = undefined
-    this.#bytesBefore = this.#socket.bytesRead
-    this.#next()
-    if (this.#closing) this.#endIfIdle()
+  readonly #listener: Listener = {
+    finished: () => {
+      if (this.#current?.request.complete === false) this.#drain(this.#current.request)
+    },
+    closed: () => {
+      if (this.#current?.request.complete && this.#latest === this.#current) this.#latest = undefined
+      this.#current = undefined
+      this.#bytesBefore = this.#socket.bytesRead
+      this.#next()
+      if (this.#closing) this.#endIfIdle()
+    },
   }
 
   /** Bytes of answers that the client has yet to take. */
@@ -81,7 +107,7 @@ export class Connection {
   }
 
   /** Takes a request that has arrived; it is begun when those before it have been answered, unless the connection is closed first. */
-  take(request: IncomingMessage, response: ServerResponse): void {
+  take(request: IncomingMessage, response: ListenedResponse): void {
     this.#latest = { request, response }
     this.#waiting.push(this.#latest)
     this.#next()
@@ -139,9 +165,8 @@ export class Connection {
   }
 
   #start({ request, response }: Arrival): void {
-    // Before node:http does, which would read the rest as fast as it comes.
-    response.prependListener('finish', this.#finished)
-    response.on('close', this.#answered)
+    // Told of the end before node:http, which would read the rest as fast as it comes.
+    response.listener = this.#listener
     if (this.#closing && this.#waiting.length === 0) response.shouldKeepAlive = false
     this.#begin(request, response)
   }

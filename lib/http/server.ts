@@ -7,7 +7,7 @@ import { ServiceError, type ErrorCode } from '../errors.js'
 import type { Logger } from '../logger.js'
 import { idleMeter, type Meter } from '../meter.js'
 import { Exchange, refusal } from './answer.js'
-import { Connection } from './connection.js'
+import { Connection, ListenedResponse } from './connection.js'
 import type { Handler } from './handler.js'
 import { headerValues } from './header-values.js'
 
@@ -28,7 +28,7 @@ const CHECK_MILLISECONDS = 1_000
 
 /** A server for a public socket: a handler, and the limits that keep its clients from each other. */
 export class HttpServer {
-  readonly #server: Server
+  readonly #server: Server<typeof IncomingMessage, typeof ListenedResponse>
   readonly #connections = new Map<Socket, Connection>()
   readonly #limits: ServerLimits
   readonly #logger: Logger
@@ -40,6 +40,7 @@ export class HttpServer {
     this.#limits = limits
     this.#logger = logger
     const server = createServer({
+      ServerResponse: ListenedResponse,
       // Headers are part of the request, and node:http wants it so.
       headersTimeout: Math.min(limits.headersSeconds, limits.requestSeconds) * 1000,
       requestTimeout: limits.requestSeconds * 1000,
@@ -58,7 +59,7 @@ export class HttpServer {
     // Called when the server is closed; its own would destroy connections together with requests nobody has read yet.
     server.closeIdleConnections = () => undefined
 
-    const listener = (request: IncomingMessage, response: ServerResponse) => this.#connections.get(request.socket)?.take(request, response)
+    const listener = (request: IncomingMessage, response: ListenedResponse) => this.#connections.get(request.socket)?.take(request, response)
     const begin = (request: IncomingMessage, response: ServerResponse) => {
       if (hasOneHost(request)) handler(request, response)
       else void new Exchange(request, response, 'other', { logger, meter }).answer(() => refusal(new ServiceError('malformed_request')))

@@ -84,7 +84,7 @@ t.test('However slow the authenticator is and in whatever order it answers, no m
     })
     const answered: unknown[] = []
     const answers = tokens.map(async (isRight) => {
-      const answer = authentication.caller(requestWith(isRight ? 'right' : 'wrong'))
+      const answer = Promise.resolve(authentication.caller(requestWith(isRight ? 'right' : 'wrong')))
       answered.push(await answer.then(({ user }) => user, codeOf))
     })
     await scheduler.waitFor(Promise.all(answers))

@@ -44,7 +44,7 @@ for (const [damage, change] of Object.entries(damages)) {
     const store = await damagedStore(t, (values) => ({ [CI]: change(values[CI] ?? '') }))
     const damaged = { name: 'StoreCorrupt', message: `the value of "${CI}" is damaged` }
     await t.rejects(store.statuses.list(repository, commit), damaged)
-    await t.rejects(store.statuses.serialised(repository, commit), damaged)
+    await t.rejects(async () => await store.statuses.serialised(repository, commit), damaged)
     await t.rejects(collect(store.statuses.scan(repository)), damaged)
     await t.rejects(store.statuses.save(repository, commit, reportOf('ci'), 0), damaged, 'nor is it replaced by one with another id')
   })
@@ -70,7 +70,7 @@ t.test('A damaged value refuses the changes that need it and no other, although 
 for (const context of ['ci', undefined]) {
   t.test(`A damaged status is counted, and can be removed (${context ?? 'with all of its commit'}); then its context takes reports again`, async (t) => {
     const store = await damagedStore(t, () => ({ [CI]: '{}' }))
-    await t.rejects(store.statuses.serialised(repository, commit), StoreCorrupt)
+    await t.rejects(async () => await store.statuses.serialised(repository, commit), StoreCorrupt)
     t.ok(await store.statuses.count(repository))
     t.ok(await store.statuses.remove(repository, commit, context))
     t.match(JSON.parse(String((await store.statuses.serialised(repository, commit)).bytes)), { statuses: context === undefined ? [] : [{}] })

@@ -63,13 +63,13 @@ export class LevelStatuses implements StatusStore {
     return found.map(([key, value]) => fromStored(repository, key, value))
   }
 
-  async serialised(repository: RepositoryName, commit: ObjectId): Promise<SerialisedList> {
+  serialised(repository: RepositoryName, commit: ObjectId): SerialisedList | Promise<SerialisedList> {
     const key = prefix(repository, commit)
-    const known = await this.#lists.get(key, async () => {
+    const known = this.#lists.get(key, async () => {
       const found = await this.#database.all(key)
       return new KnownList(serialisedList(found.map(([each, value]) => statusText(commit, each, value, each.slice(key.length)))))
     })
-    return known.list
+    return known instanceof Promise ? known.then(({ list }) => list) : known.list
   }
 
   async remove(repository: RepositoryName, commit: ObjectId, context: string | undefined): Promise<number> {
