@@ -76,8 +76,8 @@ export interface StatusPage {
 /** All that a store has, some at a time, while it is in use. */
 export interface StoreContents {
   /**
-   * Every status, or those of one repository, as they were when the reading began. Those of a repository come together,
-   * in the order of `scan`; a page has a few hundred.
+   * Every status, or those of one repository, as they were when the reading began: in the order of the bytes of
+   * `owner/repo/`, and those of a repository in the order of `scan`. A page has a few hundred at the most.
    * @throws StoreCorrupt at what is not what was written: nothing is passed over
    */
   pages(repository?: RepositoryName): AsyncIterable<StatusPage>

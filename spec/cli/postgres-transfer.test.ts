@@ -10,7 +10,7 @@ import { isMissing, PostgresServer } from '../fixtures/postgres.js'
 import { reportOf } from '../fixtures/report.js'
 
 const hello = repositoryNamed('alice/hello')
-const old = repositoryNamed('bob/old')
+const old = repositoryNamed('alice/hello-old')
 const gone = commitId('c0ffee')
 
 t.test('Moving to PostgreSQL and back, as the README has it', { skip: isMissing }, async (t) => {
@@ -57,7 +57,7 @@ t.test('Moving to PostgreSQL and back, as the README has it', { skip: isMissing 
   const last = (text: string): string => text.trimEnd().split('\n').at(-1) ?? ''
   t.equal(last(there.stdout), last(exported.stdout), 'count and digest are the same')
   t.equal(createHash('sha256').update(there.stdout).digest('hex'), createHash('sha256').update(exported.stdout).digest('hex'))
-  t.equal((await run('store', 'export', '--repository', 'bob/old')).stdout, (await place.run(['store', 'export', '--repository', 'bob/old'])).stdout)
+  t.equal((await run('store', 'export', '--repository', 'alice/hello-old')).stdout, (await place.run(['store', 'export', '--repository', 'alice/hello-old'])).stdout)
   writeFileSync(file, there.stdout)
   t.strictSame(await importOf(back, file), imported(2100))
   t.equal((await back.run(['store', 'export'])).stdout, exported.stdout, 'and back')
@@ -84,7 +84,7 @@ t.test('Moving to PostgreSQL and back, as the README has it', { skip: isMissing 
   t.match((await run('store', 'stats')).stdout, /^statuses +2099$/m)
   t.match(await run('status', 'delete', 'alice/hello', sha), { status: 0 })
   t.match((await run('store', 'stats')).stdout, /^statuses +1400$/m)
-  t.match(await run('repo', 'delete', 'bob/old', '--yes'), { status: 0 })
+  t.match(await run('repo', 'delete', 'alice/hello-old', '--yes'), { status: 0 })
   t.match((await run('store', 'stats')).stdout, /^statuses +700$/m)
   await service.end('SIGTERM')
 })

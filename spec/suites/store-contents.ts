@@ -31,13 +31,15 @@ export function contentsSuite(t: Test, factory: StoreFactory): void {
     })
   }
 
-  test('Pages have every status, those of a repository together and in the order of scan', async (t, { statuses }, contents) => {
+  test('Pages have every status, in the order of the names and of scan: that of the keys in every store', async (t, { statuses }, contents) => {
     t.strictSame(await all(contents), [])
-    const names = ['bob/a', 'alice/hello-2', 'alice/hello', 'alice-b/x', 'Alice/hello', '_/0']
+    const names = ['bob/a', 'alice/hello-2', 'alice/hello', 'alice-b/x', 'Alice/hello', '_/0', 'alice/hello-2-3', 'alice/hello.x', 'alice/hello0', 'bob/a.-', 'bob/a.', 'alice/hell']
     for (const name of names) for (const sha of ['b', 'a']) for (const context of ['ci', '\u{1f600}', 'a/b']) await statuses.save(repositoryNamed(name), commitId(sha), reportOf(context), NOON)
+    // More than a page.
+    await Promise.all(Array.from({ length: 600 }, async (_, index) => await statuses.save(repository, commit, reportOf(`ci ${index}`), NOON)))
     const found = await all(contents)
     const order = [...new Set((found as [string][]).map(([name]) => name))]
-    t.strictSame([...order].sort(), [...names].sort())
+    t.strictSame(order, names.map((name) => `${name}/`).sort().map((key) => key.slice(0, -1)))
     const expected = await Promise.all(order.map(async (name) => (await collect(statuses.scan(repositoryNamed(name)))).map((status) => [name, status])))
     t.strictSame(found, expected.flat())
     for (const name of names) t.strictSame(await all(contents, repositoryNamed(name)), found.filter((entry) => (entry as [string])[0] === name))

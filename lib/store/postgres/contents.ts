@@ -2,15 +2,21 @@ import type { CommitStatus } from '../../commit-status.js'
 import { parseRepositoryName, type RepositoryName } from '../../repository-name.js'
 import { StoreCorrupt, StoreUnavailable, type RepositoryMerge, type RepositoryStatus, type StatusPage, type StoreContents } from '../store.js'
 import type { Statement } from './connection.js'
-import type { Database } from './database.js'
+import type { Database, Snapshot } from './database.js'
 import { DatabaseFailure } from './failure.js'
 import { PostgresMerge } from './merge.js'
-import { COLUMNS, fromRow, PAGE_ROWS, REMOVE_SAME, valuesOf, type PostgresStatuses, type StatusRow } from './statuses.js'
+import { COLUMNS, fromRow, PAGE_ROWS, pagesOf, REMOVE_SAME, valuesOf, type PostgresStatuses, type StatusRow } from './statuses.js'
 
 /** Not key by key as those of one repository: where a database spreads keys by hash, it would sort all for each page. */
 const DECLARE: Statement = {
   name: 'declare-pages',
   text: `DECLARE pages NO SCROLL CURSOR FOR SELECT repository, ${COLUMNS} FROM commit_status.statuses ORDER BY repository, sha, context`,
+}
+/** Which of some repositories have others beside them whose names go on with a dash or a dot, and sort before the slash that ends a name in a key. */
+const LONGER: Statement = {
+  name: 'longer-names',
+  text: `SELECT r.repository FROM unnest($1::bytea[]) AS r (repository) WHERE EXISTS (
+SELECT 1 FROM commit_status.statuses AS s WHERE s.repository >= r.repository || convert_to('-', 'UTF8') AND s.repository < r.repository || convert_to('/', 'UTF8'))`,
 }
 const FETCH: Statement = { name: 'fetch-page', text: `FETCH ${PAGE_ROWS} FROM pages` }
 
@@ -65,16 +71,48 @@ export class PostgresContents implements StoreContents {
     const snapshot = await this.#database.snapshot()
     try {
       await snapshot.query(DECLARE, [])
+      /** Each is passed over until those with longer names have been read. */
+      const later: RepositoryName[] = []
       let last: RepositoryStatus | undefined
-      for (;;) {
+      for (let isEnd = false; !isEnd; ) {
         const rows = await snapshot.query<StatusRow & { repository: Buffer }>(FETCH, [])
-        if (rows.length === 0) return
-        yield { statuses: rows.map((row) => (last = statusOf(row, last))), share: undefined }
+        isEnd = rows.length === 0
+        const longer = await withLonger(snapshot, rows)
+        let statuses: RepositoryStatus[] = []
+        for (const row of rows) {
+          last = statusOf(row, last)
+          const { repository } = last
+          for (let next = later.at(-1); next && !goesOn(repository, next); next = later.at(-1)) {
+            if (statuses.length > 0) yield { statuses, share: undefined }
+            statuses = []
+            yield* repositoryPages(snapshot, next)
+            later.pop()
+          }
+          if (!longer.has(repository.full)) statuses.push(last)
+          else if (later.at(-1) !== repository) later.push(repository)
+        }
+        if (statuses.length > 0) yield { statuses, share: undefined }
       }
+      for (const repository of later.toReversed()) yield* repositoryPages(snapshot, repository)
     } finally {
       snapshot.close()
     }
   }
+}
+
+async function* repositoryPages(snapshot: Snapshot, repository: RepositoryName): AsyncGenerator<StatusPage> {
+  for await (const page of pagesOf(snapshot, repository)) yield { statuses: page.map((status) => ({ repository, status })), share: undefined }
+}
+
+async function withLonger(snapshot: Snapshot, rows: readonly { readonly repository: Buffer }[]): Promise<ReadonlySet<string>> {
+  const names = [...new Set(rows.map(({ repository }) => repository.toString()))]
+  const found = await snapshot.query<{ repository: Buffer }>(LONGER, [names.map((name) => Buffer.from(name))])
+  return new Set(found.map(({ repository }) => repository.toString()))
+}
+
+/** Whether it is the same, or its name goes on with a dash or a dot. */
+function goesOn({ full }: RepositoryName, shorter: RepositoryName): boolean {
+  return full === shorter.full || (full.startsWith(shorter.full) && /^[.-]/.test(full.slice(shorter.full.length)))
 }
 
 /**

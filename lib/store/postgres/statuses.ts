@@ -156,7 +156,8 @@ export class PostgresStatuses implements StatusStore {
   }
 }
 
-async function* pagesOf(snapshot: Snapshot, repository: RepositoryName): AsyncGenerator<CommitStatus[]> {
+/** As `scan` of `StatusStore`, a few hundred at a time, of a moment. */
+export async function* pagesOf(snapshot: Snapshot, repository: RepositoryName): AsyncGenerator<CommitStatus[]> {
   const nothing = Buffer.alloc(0)
   let last: Pick<StatusRow, 'sha' | 'context'> | undefined = { sha: nothing, context: nothing }
   while (last) {
