@@ -12,8 +12,8 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 const CHANGES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 
 const GAUGES: Readonly<Record<GaugeName, readonly [name: string, help: string]>> = {
-  queuedChanges: ['commit_status_store_queued_changes', 'Changes that wait for the disk.'],
-  storeBytes: ['commit_status_store_size_bytes', 'Size of the files of the store.'],
+  queuedChanges: ['commit_status_store_queued_changes', 'Changes that wait for their turn to be written.'],
+  storeBytes: ['commit_status_store_size_bytes', 'What the store takes on disk.'],
   openRepositories: ['commit_status_open_repositories', 'Repositories held open by libgit2.'],
 }
 
@@ -31,9 +31,9 @@ export class Prometheus implements Meter {
   })
   readonly #reports = new Counter({ name: 'commit_status_reports_total', help: 'Reports that were saved.', labelNames: ['state'], registers: this.#registers })
   readonly #failedLogIns = new Counter({ name: 'commit_status_failed_logins_total', help: 'Requests with credentials that were wrong.', registers: this.#registers })
-  readonly #batchChanges = new Histogram({ name: 'commit_status_store_batch_changes', help: 'Changes that shared one fsync.', buckets: CHANGES, registers: this.#registers })
+  readonly #batchChanges = new Histogram({ name: 'commit_status_store_batch_changes', help: 'Changes that shared one fsync, or one statement of a database.', buckets: CHANGES, registers: this.#registers })
   readonly #batchSeconds = new Histogram({ name: 'commit_status_store_batch_duration_seconds', help: 'Time to make a batch durable.', buckets: SECONDS, registers: this.#registers })
-  readonly #fences = new Counter({ name: 'commit_status_store_fences_total', help: 'Writes that failed: nothing was acknowledged until the store was open again.', registers: this.#registers })
+  readonly #fences = new Counter({ name: 'commit_status_store_fences_total', help: 'Times that nothing could be written: reports were refused until it could again.', registers: this.#registers })
   readonly #lookUps = new Counter({ name: 'commit_status_cache_lookups_total', help: 'What was looked for in memory.', labelNames: ['cache', 'result'], registers: this.#registers })
 
   constructor() {

@@ -16,7 +16,7 @@ export async function openStore(address: string, logger?: Logger, meter?: Meter)
   }
   if (!isDatabaseUrl(address)) throw new TypeError(`no store of this kind: ${withoutPassword(address)}`)
   const { PostgresStore } = await import('./postgres/postgres-store.js')
-  return await PostgresStore.open(address, logger)
+  return await PostgresStore.open(address, logger, meter)
 }
 
 /**

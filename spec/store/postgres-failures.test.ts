@@ -2,6 +2,7 @@ import { createServer } from 'node:net'
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
 import type { Logger } from '../../lib/logger.js'
+import { idleMeter, type Meter } from '../../lib/meter.js'
 import { openStore } from '../../lib/store/open-store.js'
 import { StoreFenced, StoreUnavailable, type Store } from '../../lib/store/store.js'
 import { commitId, repositoryNamed } from '../fixtures/names.js'
@@ -13,6 +14,8 @@ const repository = repositoryNamed('alice/hello')
 const commit = commitId('c0ffee')
 
 interface Opened {
+  readonly measured: string[]
+  readonly gauges: ReadonlyMap<string, () => number | Promise<number>>
   readonly url: string
   readonly store: Store
   readonly lines: string[]
@@ -28,10 +31,15 @@ t.test('Failures of the database', { skip: isMissing }, async (t) => {
     const lines: string[] = []
     const line = (_facts: object, message: string): void => void lines.push(message)
     const logger: Logger = { debug: line, info: line, warn: line, error: line }
-    const store = await openStore(url, logger)
+    const measured: string[] = []
+    const gauges = new Map<string, () => number | Promise<number>>()
+    const meter: Meter = { ...idleMeter, batchWritten: (changes) => void measured.push(`${changes} written`), storeFenced: () => void measured.push('fenced'), gauge: (name, read) => void gauges.set(name, read) }
+    const store = await openStore(url, logger, meter)
     t.teardown(async () => await store.close())
     return {
       url,
+      measured,
+      gauges,
       store,
       lines,
       save: async (context) => await store.statuses.save(repository, commit, reportOf(context), 0),
@@ -60,13 +68,17 @@ t.test('Failures of the database', { skip: isMissing }, async (t) => {
   }
 
   t.test('A report that may have been saved is not sent again: a later one may be there', async (t) => {
-    const { url, save, store, contexts } = await open(t)
+    const { url, save, store, contexts, measured, gauges } = await open(t)
     await failing(url, 'statuses', "RAISE EXCEPTION 'on purpose' USING ERRCODE = '08006'")
     await t.rejects(save('a'), { name: 'StoreUnavailable', message: 'the database cannot be used: on purpose, 08006' })
     t.equal(store.trouble(), 'the database cannot be used: on purpose, 08006')
     await save('b')
     t.equal(store.trouble(), undefined, 'a report that was saved shows that all is well')
     t.strictSame(await contexts(), ['b'])
+    t.strictSame(measured, ['fenced', '1 written'])
+    await sql(url, 'DROP SCHEMA commit_status CASCADE')
+    await store.close()
+    t.strictSame(await Promise.all([gauges.get('queuedChanges')?.(), gauges.get('storeBytes')?.()]), [0, NaN], 'what cannot be told is not a number')
   })
 
   t.test('A report that was surely not saved is sent again: it met another, or the server began too late', async (t) => {

@@ -1,4 +1,5 @@
 import type { Logger } from '../../logger.js'
+import type { Meter } from '../../meter.js'
 import { reasonOf } from '../../reason.js'
 import type { Database } from './database.js'
 
@@ -20,6 +21,7 @@ const PATIENCE = { milliseconds: 2_000, statement: 2_000 }
 export class Health {
   readonly #database: Database
   readonly #logger: Logger
+  readonly #meter: Meter
   readonly #slot = Math.floor(Math.random() * SLOTS)
   readonly #timer: NodeJS.Timeout
   #trouble: string | undefined
@@ -27,9 +29,10 @@ export class Health {
   #written = true
   #probing = false
 
-  constructor(database: Database, logger: Logger) {
+  constructor(database: Database, logger: Logger, meter: Meter) {
     this.#database = database
     this.#logger = logger
+    this.#meter = meter
     this.#timer = setInterval(() => void this.#probe(), INTERVAL_MILLISECONDS).unref()
   }
 
@@ -51,6 +54,7 @@ export class Health {
   failed(error: unknown): void {
     if (this.#trouble === undefined) {
       this.#since = performance.now()
+      this.#meter.storeFenced()
       this.#logger.error({ reason: reasonOf(error) }, 'the database takes no writes: reports are refused')
     }
     this.#trouble = reasonOf(error)

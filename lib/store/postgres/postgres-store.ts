@@ -1,5 +1,6 @@
 import type { FailureBudget } from '../../auth/failure-budget.js'
 import { silentLogger, type Logger } from '../../logger.js'
+import { idleMeter, type Meter } from '../../meter.js'
 import type { RepositoryName } from '../../repository-name.js'
 import { StoreUnavailable, type SavedStatus, type Store } from '../store.js'
 import { noteChange } from './changes.js'
@@ -22,16 +23,21 @@ export class PostgresStore implements Store {
   readonly #database: Database
   readonly #writer: Writer<ReportRow, SavedStatus>
   readonly #health: Health
+  readonly #meter: Meter
   #closing: Promise<void> | undefined
 
-  private constructor(database: Database, logger: Logger) {
+  private constructor(database: Database, logger: Logger, meter: Meter) {
     this.#database = database
-    this.#health = new Health(database, logger)
+    this.#meter = meter
+    this.#health = new Health(database, logger, meter)
     this.#writer = new Writer(async (reports) => await this.#save(reports), logger)
     this.statuses = new PostgresStatuses(database, this.#writer)
     this.tokens = new PostgresTokens(database, this.#writer)
     this.grants = new PostgresGrants(database, this.#writer)
     this.contents = new PostgresContents(database, this.statuses)
+    meter.gauge('queuedChanges', () => this.#writer.waiting)
+    // Measurements are read most when something is wrong, and the rest of them are there all the same.
+    meter.gauge('storeBytes', async () => await this.contents.bytes().catch(() => NaN))
   }
 
   /**
@@ -39,7 +45,7 @@ export class PostgresStore implements Store {
    * @param url as `pg` takes it
    * @throws StoreUnavailable when the database cannot be used, or its tables are not of this program's version
    */
-  static async open(url: string, logger: Logger = silentLogger): Promise<PostgresStore> {
+  static async open(url: string, logger: Logger = silentLogger, meter: Meter = idleMeter): Promise<PostgresStore> {
     const database = new Database(url, logger)
     try {
       await checkVersion(database)
@@ -47,7 +53,7 @@ export class PostgresStore implements Store {
       await database.close()
       throw error
     }
-    return new PostgresStore(database, logger)
+    return new PostgresStore(database, logger, meter)
   }
 
   async renameRepository(from: RepositoryName, to: RepositoryName): Promise<void> {
@@ -92,8 +98,10 @@ export class PostgresStore implements Store {
   }
 
   async #save(reports: readonly ReportRow[]): Promise<SavedStatus[]> {
+    const begun = performance.now()
     try {
       const saved = await saveReports(this.#database, reports)
+      this.#meter.batchWritten(reports.length, (performance.now() - begun) / 1000)
       this.#health.written()
       return saved
     } catch (error) {

@@ -61,6 +61,11 @@ export class Writer<T, R> {
     this.#bounds = bounds
   }
 
+  /** How many changes wait for their turn. */
+  get waiting(): number {
+    return this.#queue.length
+  }
+
   /** @throws StoreOverloaded when too much waits, StoreUnavailable when closed, and what `send` throws */
   async apply(change: Change<T>): Promise<R> {
     return await new Promise<R>((resolve, reject) => {
