@@ -1,4 +1,3 @@
-import { Ajv } from 'ajv'
 import { settings, type Setting } from '../config/settings.js'
 import type { AccessPolicy } from './access.js'
 import type { Authenticator } from './auth/authenticator.js'
@@ -7,6 +6,7 @@ import type { Clock } from './clock.js'
 import type { Repositories } from './git/repositories.js'
 import { isTrustedProxy } from './http/client-address.js'
 import type { Logger } from './logger.js'
+import { Schema } from './schema.js'
 import type { Store } from './store/store.js'
 
 /** Options of the library: the settings of the same names, or a part of the host in their place. */
@@ -49,8 +49,6 @@ const PARTS = {
 /** The settings that are options too: not those of the server, which is the host's own. */
 const VALUES = settings.filter(({ key }) => /^(?:repositories|store|trustedProxies|tokenPrefix|authFailures\..*|limits\.requests)$/.test(key))
 
-const ajv = new Ajv({ strict: true, formats: { 'address-or-cidr': isTrustedProxy } })
-
 /**
  * Refuses options that cannot work.
  * @throws TypeError that names the option
@@ -80,8 +78,8 @@ function checkOption(name: string, value: unknown): void {
   const rules = rulesOf(name)
   for (const { key, rule } of rules) {
     const inner = key === name ? value : isObject(value) ? (Reflect.get(value, key.slice(name.length + 1)) as unknown) : null
-    const validate = ajv.compile(rule)
-    if (inner !== undefined && !validate(inner)) throw wrong(key, ajv.errorsText(validate.errors, { dataVar: '' }).trim(), methods)
+    const schema = new Schema(rule, { formats: { 'address-or-cidr': isTrustedProxy } })
+    if (inner !== undefined && !schema.is(inner)) throw wrong(key, schema.errors.map(({ instancePath, message }) => `${instancePath} ${message}`.trim()).join(', '), methods)
   }
   const known = rules.map(({ key }) => key.slice(name.length + 1))
   const unknown = isObject(value) && !Array.isArray(value) ? Object.keys(value).find((key) => !known.includes(key)) : undefined

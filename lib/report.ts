@@ -1,6 +1,6 @@
-import { Ajv, type ErrorObject } from 'ajv'
 import { STATES, isState, type Report, type State } from './commit-status.js'
 import { ServiceError } from './errors.js'
+import { Schema, type SchemaError } from './schema.js'
 
 /** The body of a report with every member of its right type; no value has been judged yet. */
 export interface ReportShape {
@@ -10,16 +10,19 @@ export interface ReportShape {
   readonly target_url?: string | null
 }
 
-const shape = new Ajv({ ownProperties: true, strict: true, allowUnionTypes: true }).compile<ReportShape>({
-  type: 'object',
-  required: ['state'],
-  properties: {
-    state: { type: 'string' },
-    context: { type: 'string' },
-    description: { type: ['string', 'null'] },
-    target_url: { type: ['string', 'null'] },
+const shape = new Schema<ReportShape>(
+  {
+    type: 'object',
+    required: ['state'],
+    properties: {
+      state: { type: 'string' },
+      context: { type: 'string' },
+      description: { type: ['string', 'null'] },
+      target_url: { type: ['string', 'null'] },
+    },
   },
-})
+  { ownProperties: true },
+)
 
 /**
  * Check 6 of a report: a JSON object with a string `state` and correctly typed optional fields.
@@ -28,11 +31,11 @@ const shape = new Ajv({ ownProperties: true, strict: true, allowUnionTypes: true
  */
 export function reportShape(body: unknown): ReportShape {
   // Own members only, as they were checked: whoever reads a member later would find those of a prototype, too.
-  if (shape(body)) return { ...body }
-  throw invalidBody(shape.errors?.map(inWords).join(', '))
+  if (shape.is(body)) return { ...body }
+  throw invalidBody(shape.errors.map(inWords).join(', '))
 }
 
-function inWords({ instancePath, message = '' }: ErrorObject): string {
+function inWords({ instancePath, message = '' }: SchemaError): string {
   const member = instancePath.slice(1)
   return `${member === '' ? 'it' : member} ${message}`
 }

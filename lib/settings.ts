@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { Ajv, type ErrorObject } from 'ajv'
 import { settings, type Setting, type SettingValue } from '../config/settings.js'
 import { isTrustedProxy } from './http/client-address.js'
 import type { ServerLimits } from './http/server.js'
 import { reasonOf } from './reason.js'
+import { Schema, type SchemaError } from './schema.js'
 import { withoutPassword } from './store/address.js'
 
 /** The settings of a stand-alone service; the README's table says what each means. */
@@ -36,7 +36,7 @@ type Tree = { [key: string]: SettingValue | Tree }
 
 export const schema = schemaOf(settings)
 
-const validate = new Ajv({ allErrors: false, verbose: true, strict: true, formats: { 'address-or-cidr': isTrustedProxy } }).compile<Settings>(schema)
+const valid = new Schema<Settings>(schema, { formats: { 'address-or-cidr': isTrustedProxy } })
 
 /**
  * Puts the settings together: defaults, then the file, then the environment.
@@ -65,11 +65,11 @@ export function readSettings(sources: { environment: NodeJS.ProcessEnv; home: st
 
 /** @param source where the latest ones come from: a variable or a file */
 function check(tree: Tree, source: string): Settings {
-  if (validate(tree)) return tree
-  throw new SettingsError(validate.errors?.map((error) => inWords(error, source)).join())
+  if (valid.is(tree)) return tree
+  throw new SettingsError(valid.errors.map((error) => inWords(error, source)).join())
 }
 
-function inWords({ instancePath, keyword, params, data, message }: ErrorObject, source: string): string {
+function inWords({ instancePath, keyword, params, data, message }: SchemaError, source: string): string {
   const key = instancePath.slice(1).replaceAll('/', '.')
   if (keyword === 'additionalProperties' && isTree(data)) {
     const unknown = String(params['additionalProperty'])

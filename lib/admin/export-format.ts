@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import { Ajv } from 'ajv'
 import { STATES, type CommitStatus } from '../commit-status.js'
 import { toJson } from '../json-line.js'
 import { parseObjectId } from '../object-id.js'
 import { reasonOf } from '../reason.js'
 import { keptFieldRules } from '../report.js'
 import { isOwnerName, parseRepositoryName, type RepositoryName } from '../repository-name.js'
+import { Schema } from '../schema.js'
 import type { Grant, RepositoryStatus, TokenRecord, TokenUse } from '../store/store.js'
 
 /**
@@ -112,14 +112,13 @@ const text = { type: 'string' }
 const nullable = { type: ['string', 'null'] }
 const id = { type: 'string', pattern: '^[\\w-]{1,100}$' }
 
-const ajv = new Ajv({ allowUnionTypes: true })
-const isFirst = ajv.compile<{ version: number }>(members({ type: { const: 'export' }, version: { type: 'integer' }, repository: nullable }))
-const isLast = ajv.compile<{ records: number; sha256: string }>(members({ type: { const: 'end' }, records: { type: 'integer' }, sha256: text }))
-const isStatus = ajv.compile<{ repository: string } & CommitStatus>(
+const isFirst = new Schema<{ version: number }>(members({ type: { const: 'export' }, version: { type: 'integer' }, repository: nullable })).is
+const isLast = new Schema<{ records: number; sha256: string }>(members({ type: { const: 'end' }, records: { type: 'integer' }, sha256: text })).is
+const isStatus = new Schema<{ repository: string } & CommitStatus>(
   members({ type: { const: 'status' }, repository: text, id, sha: text, context: text, state: { enum: STATES }, description: nullable, target_url: nullable, created_at: text, updated_at: text }),
-)
-const isGrant = ajv.compile<{ on: string; user: string; access: 'read' | 'write' }>(members({ type: { const: 'grant' }, on: text, user: text, access: { enum: ['read', 'write'] } }))
-const isToken = ajv.compile<TokenRecord & TokenUse>(
+).is
+const isGrant = new Schema<{ on: string; user: string; access: 'read' | 'write' }>(members({ type: { const: 'grant' }, on: text, user: text, access: { enum: ['read', 'write'] } })).is
+const isToken = new Schema<TokenRecord & TokenUse>(
   members({
     type: { const: 'token' },
     id,
@@ -131,7 +130,7 @@ const isToken = ajv.compile<TokenRecord & TokenUse>(
     expires_at: nullable,
     last_used_at: nullable,
   }),
-)
+).is
 
 function members(properties: Readonly<Record<string, object>>): object {
   return { type: 'object', required: Object.keys(properties), properties, additionalProperties: false }

@@ -1,6 +1,6 @@
-import { Ajv } from 'ajv'
 import { STATES, type CommitStatus } from '../commit-status.js'
 import { atOnce, guarded, type Guard } from '../guard.js'
+import { Schema } from '../schema.js'
 import { StoreUnavailable, type Grant, type SavedStatus, type Store, type TokenRecord, type TokenUse } from './store.js'
 
 /** A store of the host, behind a guard: see host-parts.ts. */
@@ -59,12 +59,11 @@ const token = members({ id: string, digest: string, user: string, name: string, 
 const use = members({ last_used_at: text })
 const grant = members({ owner: string, user: string, access: { enum: ['read', 'write'] } })
 
-const ajv = new Ajv({ allowUnionTypes: true })
-const isSaved = ajv.compile<SavedStatus>({ type: 'object', required: ['status'], properties: { status, previous: status } })
-const isStatusList = ajv.compile<CommitStatus[]>({ type: 'array', items: status })
-const isToken = ajv.compile<TokenRecord>(token)
-const isTokenList = ajv.compile<(TokenRecord & TokenUse)[]>({ type: 'array', items: { allOf: [token, use] } })
-const isGrantList = ajv.compile<Grant[]>({ type: 'array', items: grant })
+const isSaved = new Schema<SavedStatus>({ type: 'object', required: ['status'], properties: { status, previous: status } }).is
+const isStatusList = new Schema<CommitStatus[]>({ type: 'array', items: status }).is
+const isToken = new Schema<TokenRecord>(token).is
+const isTokenList = new Schema<(TokenRecord & TokenUse)[]>({ type: 'array', items: { allOf: [token, use] } }).is
+const isGrantList = new Schema<Grant[]>({ type: 'array', items: grant }).is
 
 function members(properties: Readonly<Record<string, object>>): object {
   return { type: 'object', required: Object.keys(properties), properties }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
@@ -47,3 +48,21 @@ t.test('Reports that arrive together are in the list that is kept, whoever lists
   }
   for (let round = 0; round < 20; round++) await Promise.all(['a', 'b', 'c', 'd'].map(async (context) => await save(context, round)))
 })
+
+t.test('Lists leave no memory behind that is not collected', async (t) => {
+  const store = await LevelStore.open(join(t.testdir(), 'store'))
+  t.teardown(async () => await store.close())
+  await Promise.all(Array.from({ length: 10 }, async (_, index) => await store.statuses.save(repository, commit, { context: `ci/${index}`, state: 'success', description: 'x'.repeat(200), target_url: null }, 0)))
+  const lists = async (count: number): Promise<void> => {
+    for (let done = 0; done < count; done += 50) await Promise.all(Array.from({ length: 50 }, async () => await store.statuses.list(repository, commit)))
+  }
+  await lists(20_000)
+  const before = ownMemory()
+  await lists(20_000)
+  t.ok(ownMemory() - before < 150, `${ownMemory() - before} MB more after 20,000 lists more`)
+})
+
+/** Megabytes that are in memory and of no file. */
+function ownMemory(): number {
+  return Math.round(Number(/^RssAnon:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]) / 1024)
+}

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import { Ajv } from 'ajv'
+import { Schema } from '../../schema.js'
 import { StoreCorrupt } from '../store.js'
 
 /**
@@ -45,11 +45,9 @@ export function rekeyed(key: string, newKey: string, value: string): string {
   return sealed(newKey, text)
 }
 
-const ajv = new Ajv({ strict: true, allowUnionTypes: true })
-
 /** A check of a content's form: what every member must be. */
 export function contentOf<T>(properties: Readonly<Record<keyof T & string, object>>): (content: unknown) => content is T {
-  return ajv.compile<T>({ type: 'object', required: Object.keys(properties), properties })
+  return new Schema<T>({ type: 'object', required: Object.keys(properties), properties }).is
 }
 
 function checksum(key: string, text: string): string {
