@@ -163,16 +163,17 @@ export class Database {
   async all(prefix: string): Promise<[key: string, value: string][]> {
     const range = within(prefix)
     this.refuseDamaged(range.gte, range.lt)
-    // Its own `all` reserves room for a thousand entries.
-    const iterator = Object.assign(this.#level.iterator(range), { weight: Buffer.allocUnsafeSlow(ITERATOR_BYTES) })
-    const found: [key: string, value: string][] = []
+    let iterator: Iterator<Level, string, string> | undefined
     try {
+      iterator = Object.assign(this.#level.iterator(range), { weight: Buffer.allocUnsafeSlow(ITERATOR_BYTES) })
+      const found: [key: string, value: string][] = []
+      // Its own `all` reserves room for a thousand entries.
       for (let entries = await iterator.nextv(FEW); entries.length > 0; entries = await iterator.nextv(PIECE)) found.push(...entries)
       return found
     } catch (cause) {
       unreadable(cause, prefix)
     } finally {
-      await iterator.close()
+      await iterator?.close()
     }
   }
 
