@@ -171,7 +171,7 @@ export class Database {
       for (let entries = await iterator.nextv(FEW); entries.length > 0; entries = await iterator.nextv(PIECE)) found.push(...entries)
       return found
     } catch (cause) {
-      unreadable(cause, prefix)
+      return unreadable(cause, prefix)
     } finally {
       await iterator?.close()
     }
