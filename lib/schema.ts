@@ -11,6 +11,7 @@ export class Schema<T> {
   readonly #schema: object
   readonly #options: Pick<Options, 'formats' | 'ownProperties'>
   #validate: ValidateFunction<T> | undefined
+  #errors: readonly SchemaError[] = []
 
   constructor(schema: object, options: Pick<Options, 'formats' | 'ownProperties'> = {}) {
     this.#schema = schema
@@ -21,11 +22,13 @@ export class Schema<T> {
   readonly is = (value: unknown): value is T => {
     // The specs have found every schema to be one; to look again at each start would take as long as everything else.
     this.#validate ??= new Ajv({ strict: true, allowUnionTypes: true, verbose: true, meta: false, validateSchema: false, ...this.#options }).compile<T>(this.#schema)
-    return this.#validate(value)
+    const isValid = this.#validate(value)
+    this.#errors = this.#validate.errors ?? []
+    return isValid
   }
 
   /** What was wrong with the last value, if anything. */
   get errors(): readonly SchemaError[] {
-    return this.#validate?.errors ?? []
+    return this.#errors
   }
 }

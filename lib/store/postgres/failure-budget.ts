@@ -20,7 +20,7 @@ export class PostgresFailureBudget implements FailureBudget {
   readonly #limiter: RateLimiterPostgres
   readonly #limit: number
   readonly #database: Database
-  readonly #lookups: Lookups<string, WindowRow>
+  readonly #lookups: Lookups<string, readonly WindowRow[]>
   #clearAt = 0
 
   /** @param limits as those of `MemoryFailureBudget` */
@@ -28,7 +28,10 @@ export class PostgresFailureBudget implements FailureBudget {
     const counting = { points: limit, duration: windowSeconds, keyPrefix: 'auth' }
     this.#limit = limit
     this.#database = database
-    this.#lookups = new Lookups(async (keys) => await database.query<WindowRow>(GET, [keys], PATIENCE), (key, row) => row.key === key)
+    this.#lookups = new Lookups<string, readonly WindowRow[]>(async (keys) => {
+      const rows = await database.query<WindowRow>(GET, [keys], PATIENCE)
+      return (key) => rows.filter((row) => row.key === key)
+    })
     this.#limiter = new RateLimiterPostgres({
       ...counting,
       storeClient: { query: async (statement: LimiterStatement) => await this.#answer(statement) },
@@ -77,7 +80,6 @@ interface LimiterStatement {
   readonly text: string
   readonly values: readonly unknown[]
 }
-
 
 function seconds({ msBeforeNext }: RateLimiterRes): number {
   return Math.max(Math.ceil(msBeforeNext / 1000), 1)

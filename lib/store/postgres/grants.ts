@@ -44,12 +44,15 @@ const COPY: Statement = {
 export class PostgresGrants implements GrantStore {
   readonly #database: Database
   readonly #writer: Writer<ReportRow, SavedStatus>
-  readonly #lookups: Lookups<Required<GrantKey>, Grant>
+  readonly #lookups: Lookups<Required<GrantKey>, readonly Grant[]>
 
   constructor(database: Database, writer: Writer<ReportRow, SavedStatus>) {
     this.#database = database
     this.#writer = writer
-    this.#lookups = new Lookups(async (keys) => await this.#of(keys), isOf)
+    this.#lookups = new Lookups<Required<GrantKey>, readonly Grant[]>(async (keys) => {
+      const grants = await this.#of(keys)
+      return (key) => grants.filter((grant) => isOf(key, grant))
+    })
   }
 
   async of(user: string, repository: RepositoryName): Promise<readonly Grant[]> {

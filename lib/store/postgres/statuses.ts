@@ -6,6 +6,7 @@ import type { SavedStatus, StatusStore } from '../store.js'
 import type { Connection, Statement } from './connection.js'
 import type { Database, Snapshot } from './database.js'
 import { DatabaseFailure } from './failure.js'
+import { Lookups } from './lookups.js'
 import type { Writer } from './writer.js'
 
 /** A report as it is saved. */
@@ -65,6 +66,11 @@ export const LIST: Statement = {
   text: `SELECT ${COLUMNS} FROM commit_status.statuses WHERE repository = $1 AND sha = $2 ORDER BY context`,
 }
 
+const LIST_SEVERAL: Statement = {
+  name: 'list-several',
+  text: `SELECT ${COLUMNS} FROM commit_status.statuses WHERE repository = $1 AND sha = ANY ($2::bytea[]) ORDER BY sha, context`,
+}
+
 /** Statuses as a table `o`, from `$2` on: what `valuesOf` makes of them. */
 export const VALUES_FROM_2 = `unnest($2::bytea[], $3::bytea[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[]) AS o (${COLUMNS})`
 
@@ -109,6 +115,8 @@ const OTHER_CHARACTERS = 400
 export class PostgresStatuses implements StatusStore {
   readonly #database: Database
   readonly #writer: Writer<ReportRow, SavedStatus>
+  /** By repository: a statement is never about several, which another node may have, and be slow. */
+  readonly #lists = new Map<string, Lookups<Buffer, readonly StatusRow[]>>()
 
   constructor(database: Database, writer: Writer<ReportRow, SavedStatus>) {
     this.#database = database
@@ -124,9 +132,14 @@ export class PostgresStatuses implements StatusStore {
     })
   }
 
-  async list(repository: RepositoryName, commit: ObjectId): Promise<CommitStatus[]> {
-    const rows = await this.#database.query<StatusRow>(LIST, [Buffer.from(repository.full), Buffer.from(commit.hex, 'hex')])
-    return rows.map(fromRow)
+  async list({ full }: RepositoryName, commit: ObjectId): Promise<CommitStatus[]> {
+    const lists = this.#lists.get(full) ?? new Lookups(async (shas: readonly Buffer[]) => await this.#find(full, shas))
+    this.#lists.set(full, lists)
+    try {
+      return (await lists.get(commit.hex, Buffer.from(commit.hex, 'hex'))).map(fromRow)
+    } finally {
+      if (lists.isIdle) this.#lists.delete(full)
+    }
   }
 
   async remove(repository: RepositoryName, commit: ObjectId, context: string | undefined): Promise<number> {
@@ -153,6 +166,14 @@ export class PostgresStatuses implements StatusStore {
     } finally {
       snapshot.close()
     }
+  }
+
+  async #find(repository: string, shas: readonly Buffer[]): Promise<(sha: Buffer) => readonly StatusRow[]> {
+    const several = shas.length > 1
+    const rows = await this.#database.query<StatusRow>(several ? LIST_SEVERAL : LIST, [Buffer.from(repository), several ? shas : shas[0]])
+    const bySha = new Map<string, StatusRow[]>(shas.map((sha) => [sha.toString('hex'), []]))
+    for (const row of rows) bySha.get(row.sha.toString('hex'))?.push(row)
+    return (sha) => bySha.get(sha.toString('hex')) ?? []
   }
 }
 

@@ -36,16 +36,19 @@ const NOTE: Statement = {
 export class PostgresTokens implements TokenStore {
   readonly #database: Database
   readonly #writer: Writer<ReportRow, SavedStatus>
-  readonly #lookups: Lookups<Buffer, TokenRow>
+  readonly #lookups: Lookups<Buffer, TokenRow | undefined>
 
   constructor(database: Database, writer: Writer<ReportRow, SavedStatus>) {
     this.#database = database
     this.#writer = writer
-    this.#lookups = new Lookups(async (ids) => await database.query<TokenRow>(GET, [ids]), (id, row) => row.id.equals(id))
+    this.#lookups = new Lookups(async (ids) => {
+      const rows = await database.query<TokenRow>(GET, [ids])
+      return (id) => rows.find((row) => row.id.equals(id))
+    })
   }
 
   async get(id: string): Promise<TokenRecord | undefined> {
-    const [row] = await this.#lookups.get(id, Buffer.from(id))
+    const row = await this.#lookups.get(id, Buffer.from(id))
     return row && fromRow(row)
   }
 
