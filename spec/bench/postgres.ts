@@ -16,6 +16,9 @@ const CONTEXTS = 10
 /** What one instance must reach of what `pgbench` does with the same statements on the same server. */
 const LEAST = 0.7
 
+/** Until a service that was just started is as fast as it gets. */
+const WARM_SECONDS = 3
+
 /** When PostgreSQL has counted what connections did that have ended. */
 const COUNTED_MILLISECONDS = 500
 
@@ -55,6 +58,7 @@ async function measure(setting: Setting, ends: (() => unknown)[]): Promise<Row[]
       for (const connections of instances === 1 ? [1, 8, 64, 256] : [64]) {
         const services = await Promise.all(Array.from({ length: instances }, async () => await ServerProcess.service(place)))
         const load = new Load(join(setting.folder, 'requests'), requests, headers)
+        await Promise.all(services.map(async ({ url }) => await load.run(url, { seconds: WARM_SECONDS, connections })))
         const before = await committed(store)
         const results = await Promise.all(services.map(async ({ url }) => await load.run(url, { seconds: setting.seconds, connections })))
         await Promise.all(services.map(async (service) => await service.end()))

@@ -32,7 +32,7 @@ async function start(t: Test, settings: Record<string, string> = {}): Promise<Cl
 async function inject(t: Test, { load }: Cluster, times: number, once: () => Promise<unknown>): Promise<Row> {
   let longestUnavailabilityMs = 0
   for (let round = 0; round < times; round++) {
-    await load.more(20 + Math.floor(Math.random() * 200))
+    await load.more(20 + Math.floor(Math.random() * (isLong ? 200 : 50)))
     await once()
     const over = performance.now()
     await load.more(1)
@@ -46,7 +46,7 @@ async function inject(t: Test, { load }: Cluster, times: number, once: () => Pro
   return { injected: times, acknowledged: load.acknowledged, lost: lost.length, wrong: wrong.length, longestUnavailabilityMs }
 }
 
-fault('PostgreSQL: killed and started again', { short: 2, long: 20 }, async (t, times) => {
+fault('PostgreSQL: killed and started again', { short: 1, long: 20 }, async (t, times) => {
   const cluster = await start(t)
   return await inject(t, cluster, times, async () => {
     await cluster.server.kill('SIGKILL')
@@ -55,13 +55,13 @@ fault('PostgreSQL: killed and started again', { short: 2, long: 20 }, async (t, 
   })
 }, isMissing)
 
-fault('PostgreSQL: connections ended by an admin, over and over', { short: 10, long: 500 }, async (t, times) => {
+fault('PostgreSQL: connections ended by an admin, over and over', { short: 3, long: 500 }, async (t, times) => {
   const cluster = await start(t)
   const end = 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()'
   return await inject(t, cluster, times, async () => await sql(cluster.url, end))
 }, isMissing)
 
-fault('PostgreSQL: connections cut, some half-way through an answer', { short: 10, long: 500 }, async (t, times) => {
+fault('PostgreSQL: connections cut, some half-way through an answer', { short: 3, long: 500 }, async (t, times) => {
   const cluster = await start(t)
   return await inject(t, cluster, times, async () => {
     cluster.forwarder.cut(true)
@@ -69,7 +69,7 @@ fault('PostgreSQL: connections cut, some half-way through an answer', { short: 1
   })
 }, isMissing)
 
-fault('PostgreSQL: serialization failures and deadlocks (40001, 40P01)', { short: 3, long: 30 }, async (t, times) => {
+fault('PostgreSQL: serialization failures and deadlocks (40001, 40P01)', { short: 1, long: 30 }, async (t, times) => {
   const cluster = await start(t)
   const raise = (code: string): string => `RAISE EXCEPTION 'on purpose' USING ERRCODE = '${code}'`
   await sql(
