@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Access } from './access.js'
-import type { AdministrationParts } from './admin/administration.js'
+import type { AdministrationParts } from './admin/local-administration.js'
 import { deleteAudited, renameAudited } from './audit.js'
 import type { Identity } from './auth/authenticator.js'
 import type { FailureBudget } from './auth/failure-budget.js'

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises'
-import { LocalAdministration } from '../../lib/admin/administration.js'
+import { LocalAdministration } from '../../lib/admin/local-administration.js'
 import { Tokens } from '../../lib/auth/tokens.js'
 import { systemClock } from '../../lib/clock.js'
 import { CommitFinder } from '../../lib/git/commit-finder.js'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { LocalAdministration } from '../../lib/admin/administration.js'
+import { LocalAdministration } from '../../lib/admin/local-administration.js'
 import { Tokens } from '../../lib/auth/tokens.js'
 import { systemClock } from '../../lib/clock.js'
 import { CommitFinder } from '../../lib/git/commit-finder.js'

@@ -1,7 +1,7 @@
 import { renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { LocalAdministration } from '../../lib/admin/administration.js'
+import { LocalAdministration } from '../../lib/admin/local-administration.js'
 import { StoreCorrupt, type StatusEvent } from '../../lib/index.js'
 import { silentLogger } from '../../lib/logger.js'
 import { embed, fetchJson, listen } from '../fixtures/embedded.js'
