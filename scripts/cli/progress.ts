@@ -1,13 +1,7 @@
-import bars, { type SingleBar } from 'cli-progress'
 import { carryOut, type Progress, type Work } from '../../lib/work.js'
-
-/** Work that is done sooner shows nothing. */
-const QUICK_MILLISECONDS = 500
 
 /** How often there is a line where there is no terminal. */
 const LINE_MILLISECONDS = 5000
-
-const BAR = { barsize: 30, barCompleteString: '='.repeat(30), barIncompleteString: '-'.repeat(30), barGlue: '' }
 
 /**
  * Does long work to its end, and shows on standard error how far it is: a bar on a terminal, else a line now and then.
@@ -15,7 +9,8 @@ const BAR = { barsize: 30, barCompleteString: '='.repeat(30), barIncompleteStrin
  * @param isPrinting whether that goes to standard output: a bar is not drawn into it
  */
 export async function watched<Result, Item>(work: Work<Result, Item>, take: (items: readonly Item[]) => Promise<void> | void = () => undefined, isPrinting = false): Promise<Result> {
-  const display = process.stderr.isTTY && !(isPrinting && process.stdout.isTTY) ? new BarDisplay() : new LineDisplay()
+  const isBar = process.stderr.isTTY && !(isPrinting && process.stdout.isTTY)
+  const display = isBar ? new (await import('./progress-bar.js')).ProgressBar() : new LineDisplay()
   try {
     return await carryOut(work, async ({ items = [], progress }) => {
       if (items.length > 0) await take(items)
@@ -40,34 +35,8 @@ class LineDisplay {
   }
 }
 
-class BarDisplay {
-  readonly #beganAt = performance.now()
-  #bar: SingleBar | undefined
-
-  show(progress: Progress): void {
-    if (performance.now() - this.#beganAt < QUICK_MILLISECONDS) return
-    this.#bar ??= begun()
-    this.#bar.update(progress.share ?? 0, { progress })
-  }
-
-  end(): void {
-    this.#bar?.stop()
-  }
-}
-
-function begun(): SingleBar {
-  const bar = new bars.SingleBar({
-    stream: process.stderr,
-    clearOnComplete: true,
-    // A signal may end this process at any time, and would leave the terminal without it.
-    linewrap: true,
-    format: (_options, _parameters, { progress }: { progress?: Progress }) => (progress ? `${progress.share === undefined ? '' : `[${bars.Format.BarFormat(progress.share, BAR)}] `}${inWords(progress)}` : ''),
-  })
-  bar.start(1, 0, {})
-  return bar
-}
-
-function inWords({ phase, done, share }: Progress): string {
+/** How far it is. */
+export function inWords({ phase, done, share }: Progress): string {
   const percentage = share === undefined ? '' : ` ${Math.floor(share * 100)} %,`
   return `${phase}:${percentage} ${done.toLocaleString('en')} done`
 }

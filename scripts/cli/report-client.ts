@@ -5,6 +5,7 @@ import getRawBody from 'raw-body'
 import type { ReportShape } from '../../lib/report.js'
 import { reasonOf } from '../../lib/reason.js'
 import { visible } from './output.js'
+import { ReportRefused, ServiceNotReached } from './report-failure.js'
 
 /** How long one attempt may take: longer than the service itself waits for anything. */
 const ATTEMPT_MILLISECONDS = 15_000
@@ -18,16 +19,6 @@ const MOST_ANSWER_BYTES = 1024 * 1024
 
 /** What is shown of a text of the service. */
 const MOST_CHARACTERS = 500
-
-/** The service answered, and not with 201: the same report would be refused again. */
-export class ReportRefused extends Error {
-  override readonly name = 'ReportRefused'
-}
-
-/** Nothing came of it in time. Whether a report that got no answer was saved is not known; repeating it is harmless. */
-export class ServiceNotReached extends Error {
-  override readonly name = 'ServiceNotReached'
-}
 
 /** An attempt that is worth repeating. */
 class NotNow extends Error {

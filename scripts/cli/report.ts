@@ -8,7 +8,6 @@ import { CheckoutError, clonedRepository, headCommit } from './checkout.js'
 import { toJson } from '../../lib/json-line.js'
 import { milliseconds } from './duration.js'
 import { explain } from './help.js'
-import { deliver } from './report-client.js'
 
 interface ReportOptions {
   readonly state: string
@@ -46,6 +45,8 @@ export function reportCommand(status: Command): void {
       const commit = sha ?? (await fromCheckout(command, 'commit', headCommit))
       if (!parseRepositoryName(name)) command.error(`error: ${JSON.stringify(name)} is no repository name: <owner>/<repo>`)
       if (!parseObjectId(commit)) command.error(`error: ${JSON.stringify(commit)} is not a full 40 or 64 character hex commit id`)
+      // What no other command needs.
+      const { deliver } = await import('./report-client.js')
       const saved = await deliver({
         address: new URL(`api/v1/repos/${name}/statuses/${commit}`, url),
         token,

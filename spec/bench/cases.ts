@@ -1,11 +1,11 @@
-import { rmSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { CommitFinder } from '../../lib/git/commit-finder.js'
 import { parseObjectId } from '../../lib/object-id.js'
 import { bytesOf, fillStore, makeRepositoryOf, realisticReport, type MadeRepository, type Place } from './data.js'
 import { Load, type LoadRequest, type LoadResult } from './load.js'
-import { command, record, ServerProcess, whileCommand, type Recorded } from './processes.js'
+import { command, exportTo, record, ServerProcess, whileCommand, type Recorded } from './processes.js'
 
 export interface Setting {
   /** Where data is made and kept. */
@@ -238,28 +238,35 @@ export const cases: readonly Case[] = [
     },
   },
   {
-    name: 'list and report while a store is exported, verified, pruned',
+    name: 'list and report while a store is exported, imported, verified, pruned, backed up',
     async run(setting) {
-      const place = await running(setting, setting.statuses / 10)
+      const place = await running(setting, Math.min(setting.statuses / 10, SPREAD))
       const load = new Load(join(setting.folder, 'requests'), mixed(place.repository), { Authorization: `Bearer ${place.token}` })
       const rows: Row[] = []
       try {
         await load.run(place.server.url, { seconds: 2 })
-        for (const args of [['store', 'export'], ['store', 'verify'], ['store', 'prune', '--gone-commits']]) {
+        const exported = join(setting.folder, 'export.jsonl')
+        const backups = join(setting.folder, 'backups')
+        await exportTo(place, exported)
+        const commands = ['store export', 'store import', 'store verify', 'store prune --gone-commits --yes', 'store backup']
+        for (const name of commands) {
+          const args = (time: number): string[] => [...name.split(' '), ...(name === 'store backup' ? [join(backups, `${time}`)] : [])]
           const results: [LoadResult, LoadResult][] = []
           for (let round = 0; round < setting.rounds; round++) {
             const quiet = await sound(load, place.server, setting)
-            const loaded = await whileCommand(place, args, async () => {
+            mkdirSync(backups)
+            const loaded = await whileCommand(place, { args, input: name === 'store import' ? exported : undefined }, async () => {
               // Until it has begun its work.
               await setTimeout(1000)
               return await sound(load, place.server, setting)
             })
+            rmSync(backups, { recursive: true })
             results.push([loaded, quiet])
             setting.tell(`  round ${round + 1}: ${Math.round(loaded.perSecond)} of ${Math.round(quiet.perSecond)}, p99 ${loaded.p99} of ${quiet.p99} ms`)
           }
           const ratio = median(results.map(([loaded, quiet]) => loaded.perSecond / quiet.perSecond))
           rows.push({
-            name: `list and report during ${args.join(' ')}`,
+            name: `list and report during ${name}`,
             ours: median(results.map(([loaded]) => loaded.perSecond)),
             limit: median(results.map(([, quiet]) => quiet.perSecond)),
             ratio,

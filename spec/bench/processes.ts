@@ -1,6 +1,6 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -79,16 +79,31 @@ export async function command(place: Place, ...args: string[]): Promise<string> 
   return stdout.trimEnd()
 }
 
-/** A command that is to be under way for as long as `during` runs, begun again whenever it ends; then it is interrupted. */
-export async function whileCommand<T>(place: Place, args: readonly string[], during: () => Promise<T>): Promise<T> {
+/** Writes an export of the store to a file. */
+export async function exportTo(place: Place, file: string): Promise<void> {
+  const target = openSync(file, 'w')
+  const child = spawn(executable, ['store', 'export'], { env: { ...process.env, ...variables(place) }, stdio: ['ignore', target, 'inherit'] })
+  closeSync(target)
+  const [code] = (await once(child, 'exit')) as [number | null]
+  if (code !== 0) throw new Error(`the export ended with ${code}`)
+}
+
+/**
+ * A command that is to be under way for as long as `during` runs, begun again whenever it ends; then it is interrupted.
+ * @param args of each time that it is begun
+ * @param input a file that it reads from its standard input
+ */
+export async function whileCommand<T>(place: Place, { args, input }: { args: (time: number) => readonly string[]; input?: string | undefined }, during: () => Promise<T>): Promise<T> {
   const over = new AbortController()
   const isOver = (): boolean => over.signal.aborted
   let child: ChildProcess | undefined
   const again = async (): Promise<void> => {
-    while (!isOver()) {
-      child = spawn(executable, args, { env: { ...process.env, ...variables(place) }, stdio: ['ignore', 'ignore', 'inherit'] })
+    for (let time = 0; !isOver(); time++) {
+      const source = input === undefined ? 'ignore' : openSync(input, 'r')
+      child = spawn(executable, args(time), { env: { ...process.env, ...variables(place) }, stdio: [source, 'ignore', 'inherit'] })
+      if (source !== 'ignore') closeSync(source)
       const [code] = (await once(child, 'exit')) as [number | null]
-      if (code !== 0 && !isOver()) throw new Error(`${args.join(' ')} ended with ${code}`)
+      if (code !== 0 && !isOver()) throw new Error(`${args(time).join(' ')} ended with ${code}`)
     }
   }
   const repeated = again()
