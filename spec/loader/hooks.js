@@ -1,7 +1,10 @@
+import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { transform } from 'esbuild'
+
+/** What was made of a source once; each spec has a process of its own, and they share most sources. */
+const CACHE = new URL('../../build/spec-cache/', import.meta.url)
 
 /** TypeScript is imported by the name that it has once it is compiled. */
 export async function resolve(specifier, context, next) {
@@ -15,6 +18,19 @@ export async function resolve(specifier, context, next) {
 export async function load(url, context, next) {
   if (!url.endsWith('.ts')) return await next(url, context)
   const path = fileURLToPath(url)
-  const { code } = await transform(await readFile(path, 'utf8'), { loader: 'ts', format: 'esm', target: 'node20', sourcemap: 'inline', sourcefile: path })
-  return { format: 'module', source: code, shortCircuit: true }
+  const text = await readFile(path, 'utf8')
+  const made = new URL(`${createHash('sha256').update(`${path}\n${text}`).digest('hex')}.js`, CACHE)
+  const source = await readFile(made, 'utf8').catch(() => make(made, path, text))
+  return { format: 'module', source, shortCircuit: true }
+}
+
+async function make(made, path, text) {
+  const { transform } = await import('esbuild')
+  const { code } = await transform(text, { loader: 'ts', format: 'esm', target: 'node20', sourcemap: 'inline', sourcefile: path })
+  await mkdir(CACHE, { recursive: true })
+  // Others may read it while it is written.
+  const own = new URL(`${made.href}.${process.pid}`)
+  await writeFile(own, code)
+  await rename(own, made)
+  return code
 }
