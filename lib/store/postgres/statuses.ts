@@ -66,9 +66,14 @@ export const LIST: Statement = {
   text: `SELECT ${COLUMNS} FROM commit_status.statuses WHERE repository = $1 AND sha = $2 ORDER BY context`,
 }
 
-const LIST_SEVERAL: Statement = {
+/**
+ * For each commit apart: of `sha = ANY (…)`, or without the inner order, PostgreSQL may think that reading the whole
+ * repository is as good.
+ */
+export const LIST_SEVERAL: Statement = {
   name: 'list-several',
-  text: `SELECT ${COLUMNS} FROM commit_status.statuses WHERE repository = $1 AND sha = ANY ($2::bytea[]) ORDER BY sha, context`,
+  text: `SELECT s.* FROM unnest($2::bytea[]) AS c (commit) CROSS JOIN LATERAL
+  (SELECT ${COLUMNS} FROM commit_status.statuses WHERE repository = $1 AND sha = c.commit ORDER BY context) AS s ORDER BY s.sha, s.context`,
 }
 
 /** Statuses as a table `o`, from `$2` on: what `valuesOf` makes of them. */
