@@ -29,20 +29,22 @@ export function serialisedList(texts: readonly StatusText[]): SerialisedList {
   return { bytes, etag: `"${hash('sha256', bytes, 'base64url').slice(0, 22)}"` }
 }
 
-/** The list once statuses of it have been saved anew, or for the first time. */
-export function withSaved(list: SerialisedList, saved: ReadonlyMap<string, CommitStatus>): SerialisedList {
+/**
+ * The list once statuses of it have been saved anew, or for the first time.
+ * @param saved by context
+ */
+export function withSaved(list: SerialisedList, saved: ReadonlyMap<string, StatusText>): SerialisedList {
   const { statuses } = JSON.parse(list.bytes.toString()) as StatusList // eslint-disable-line @typescript-eslint/no-unsafe-type-assertion -- what it was made from
-  const known = new Set(statuses.map(({ context }) => context))
-  const all = statuses.map((status) => saved.get(status.context) ?? status)
-  const first = [...saved.values()].filter(({ context }) => !known.has(context))
-  return serialisedList((first.length > 0 ? inOrder([...all, ...first]) : all).map(toText))
+  const texts = new Map(statuses.map((status) => [status.context, saved.get(status.context) ?? toText(status)]))
+  const first = [...saved].filter(([context]) => !texts.has(context))
+  return serialisedList(first.length > 0 ? inOrder([...texts, ...first]) : [...texts.values()])
 }
 
-function inOrder(statuses: readonly CommitStatus[]): CommitStatus[] {
-  return statuses
-    .map((status) => ({ status, key: Buffer.from(status.context) }))
+function inOrder(texts: readonly (readonly [context: string, text: StatusText])[]): StatusText[] {
+  return texts
+    .map(([context, text]) => ({ key: Buffer.from(context), text }))
     .sort((one, other) => Buffer.compare(one.key, other.key))
-    .map(({ status }) => status)
+    .map(({ text }) => text)
 }
 
 export function toText(status: CommitStatus): StatusText {

@@ -3,7 +3,7 @@ import { STATES, isState, type CommitStatus, type Report } from '../../commit-st
 import { idleMeter, type Meter } from '../../meter.js'
 import type { ObjectId } from '../../object-id.js'
 import { parseRepositoryName, type RepositoryName } from '../../repository-name.js'
-import { serialisedList, withSaved, type SerialisedList, type StatusText } from '../../status-list.js'
+import { serialisedList, toText, withSaved, type SerialisedList, type StatusText } from '../../status-list.js'
 import type { RepositoryStatus, SavedStatus, StatusStore } from '../store.js'
 import type { Database, Operation } from './database.js'
 import { ReadCache } from './read-cache.js'
@@ -136,27 +136,35 @@ const LIST_BYTES = 500
  */
 class KnownList {
   #list: SerialisedList
-  readonly #saved = new Map<string, CommitStatus>()
+  readonly #saved = new Map<string, StatusText>()
+  #savedBytes = 0
 
   constructor(list: SerialisedList) {
     this.#list = list
   }
 
   with(saved: CommitStatus): this {
-    this.#saved.set(saved.context, saved)
+    const text = toText(saved)
+    this.#savedBytes += bytesOf(text) - bytesOf(this.#saved.get(saved.context))
+    this.#saved.set(saved.context, text)
     return this
   }
 
   get list(): SerialisedList {
     if (this.#saved.size > 0) this.#list = withSaved(this.#list, this.#saved)
     this.#saved.clear()
+    this.#savedBytes = 0
     return this.#list
   }
 
-  /** Bytes, about. */
+  /** Bytes, about; once they are in the list, those that were saved take no more. */
   get size(): number {
-    return [...this.#saved.values()].reduce((sum, saved) => sum + sizeOf(saved), this.#list.bytes.length + LIST_BYTES)
+    return this.#list.bytes.length + LIST_BYTES + this.#savedBytes
   }
+}
+
+function bytesOf(text: StatusText | undefined): number {
+  return text ? Buffer.byteLength(text.json) + LIST_BYTES : 0
 }
 
 /** `owner/repo/sha/context` */
