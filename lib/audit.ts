@@ -30,8 +30,10 @@ export interface AuditedChanges {
 }
 
 /** Renames a repository, and writes it down with every grant that moves or goes. Rejects as the renaming does. */
-export async function renameAudited({ changes, grants, logger }: AuditedChanges, by: UnixUser | 'host' | undefined, from: RepositoryName, to: RepositoryName, facts: object = {}): Promise<void> {
-  const [moved, gone] = await Promise.all([grants.list(from.owner, from), grants.list(to.owner, to)])
+export async function renameAudited(parts: AuditedChanges, by: UnixUser | 'host' | undefined, from: RepositoryName, to: RepositoryName, facts: object = {}): Promise<void> {
+  if (from.full === to.full) return
+  const { changes, logger } = parts
+  const [moved, gone] = await Promise.all([grantsOn(parts, from), grantsOn(parts, to)])
   await changes.renameRepository(from, to)
   audit(logger, by, { from: from.full, to: to.full, ...facts }, 'repository renamed')
   auditGrants(logger, by, gone, 'access revoked')
@@ -39,9 +41,20 @@ export async function renameAudited({ changes, grants, logger }: AuditedChanges,
 }
 
 /** Deletes what is stored of a repository, and writes it down with every grant that goes. Rejects as the deleting does. */
-export async function deleteAudited({ changes, grants, logger }: AuditedChanges, by: UnixUser | 'host' | undefined, name: RepositoryName, facts: object = {}): Promise<void> {
-  const gone = await grants.list(name.owner, name)
+export async function deleteAudited(parts: AuditedChanges, by: UnixUser | 'host' | undefined, name: RepositoryName, facts: object = {}): Promise<void> {
+  const { changes, logger } = parts
+  const gone = await grantsOn(parts, name)
   await changes.deleteRepository(name)
   audit(logger, by, { repository: name.full, ...facts }, 'repository deleted')
   auditGrants(logger, by, gone, 'access revoked')
+}
+
+/** What cannot be told must not keep anybody from getting rid of it. */
+async function grantsOn({ grants, logger }: AuditedChanges, name: RepositoryName): Promise<readonly Grant[]> {
+  try {
+    return await grants.list(name.owner, name)
+  } catch (error) {
+    logger.error({ err: error, repository: name.full }, 'its grants cannot be read, and are not in the audit lines that follow')
+    return []
+  }
 }

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Access } from './access.js'
 import type { AdministrationParts } from './admin/local-administration.js'
-import { deleteAudited, renameAudited } from './audit.js'
+import { deleteAudited, renameAudited, type AuditedChanges } from './audit.js'
 import type { Identity } from './auth/authenticator.js'
 import type { FailureBudget } from './auth/failure-budget.js'
 import { GrantPolicy } from './auth/grants.js'
@@ -158,7 +158,12 @@ export async function createCommitStatusService(
     renameRepository: async (from, to) => await running.run(async () => await service.rename(from, to)),
     deleteRepository: async (name) => await running.run(async () => await service.delete(name)),
   }
-  const audited = { changes, grants: store.grants, logger }
+  // Within what is running already.
+  const audited: AuditedChanges = {
+    changes: { renameRepository: async (from, to) => await service.rename(from, to), deleteRepository: async (name) => await service.delete(name) },
+    grants: store.grants,
+    logger,
+  }
   const trouble = () => (closing ? 'shutting down' : store.trouble())
   const refuseWhenClosed = () => {
     if (closing) throw new ServiceError('shutting_down')

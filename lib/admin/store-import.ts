@@ -111,8 +111,18 @@ async function* intoStore(store: Store, spool: Spool, run: Run, counts: Counts, 
     counts.tokens += tokens.length
     counts.grants += grants.length
     const added = tokens.filter(({ id }) => !known.has(id)).map(({ last_used_at: _, ...token }) => token)
-    await Promise.all([...added.map(async (token) => await store.tokens.add(token)), ...grants.map(async (grant) => await store.grants.set(grant))])
-    changed(added, grants)
+    const changes = [
+      ...added.map(async (token) => {
+        await store.tokens.add(token)
+        changed([token], [])
+      }),
+      ...grants.map(async (grant) => {
+        await store.grants.set(grant)
+        changed([], [grant])
+      }),
+    ]
+    // Not before all have ended: what was changed is told before how it ended.
+    for (const change of await Promise.allSettled(changes)) if (change.status === 'rejected') throw change.reason
     await store.tokens.noteUse(laterUses(tokens, known))
     yield progress(spool, run, counts)
   }

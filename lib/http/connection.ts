@@ -39,11 +39,6 @@ interface Arrival {
   readonly response: ListenedResponse
 }
 
-interface Arrival {
-  readonly request: IncomingMessage
-  readonly response: ListenedResponse
-}
-
 /**
  * One connection of a server. Its requests are begun one after the other, as they are answered: if they were begun all
  * at once, the answers of thousands would wait in memory for a client that takes none.

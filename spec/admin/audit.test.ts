@@ -68,3 +68,21 @@ t.test('An import or a prune that is ended early has a line, too, which counts w
   await resultOf(to.admin.pruneStore(request, by))
   t.strictSame(log.splice(0), [{ by, ...request, statuses: 350, kept: 0, msg: 'audit: store pruned' }])
 })
+
+t.test('Of an import that fails midway there is a line for each right that it has changed', async (t) => {
+  const log: { msg: string; user?: string }[] = []
+  const logger = { ...silentLogger, info: (facts: object, msg: string) => void log.push({ ...facts, msg }) }
+  const store = await LevelStore.open(join(t.testdir({}), 'store'))
+  const tokens = new Tokens({ store: store.tokens, prefix: 'cst', clock: systemClock, logger: silentLogger })
+  t.teardown(async () => {
+    await tokens.close()
+    await store.close()
+  })
+  const admin = new LocalAdministration({ store, tokens, changes: store, logger, commits: new CommitFinder() })
+  for (const user of ['bob', 'carol', 'dave']) await store.grants.set({ owner: 'alice', user, access: 'read' })
+  const lines = await itemsOf(admin.exportStore(null))
+  const set = store.grants.set.bind(store.grants)
+  Object.assign(store.grants, { set: async (grant: Parameters<typeof set>[0]) => await (grant.user === 'carol' ? Promise.reject(new Error('no')) : set(grant)) })
+  await t.rejects(resultOf(admin.importStore(each(lines), by)), { message: 'no' })
+  t.match(log, [{ user: 'bob', msg: 'audit: access granted' }, { user: 'dave', msg: 'audit: access granted' }, { msg: 'audit: store imported in part' }])
+})

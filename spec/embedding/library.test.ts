@@ -7,6 +7,7 @@ import { silentLogger } from '../../lib/logger.js'
 import { embed, fetchJson, listen } from '../fixtures/embedded.js'
 import { makeCommit, makeRepository } from '../fixtures/git.js'
 import { ModelStore } from '../fixtures/model-store.js'
+import { repositoryNamed } from '../fixtures/names.js'
 import { resultOf } from '../fixtures/work.js'
 
 const refusal = (code: string, status: number) => ({ name: 'ServiceError', code, status })
@@ -149,14 +150,35 @@ t.test('A store of the host that does not say how many statuses it removed has f
 t.test('A rename or delete by the host is a line of its log, with the host as whose doing it is', async (t) => {
   const log: object[] = []
   const { service } = await embed(t, { logger: { ...silentLogger, info: (facts, message) => log.push({ ...facts, message }) } })
+  const { grants } = service.administered.store
+  const grant = async (name: string, user: string): Promise<void> => await grants.set({ owner: 'alice', repository: repositoryNamed(name), user, access: 'read' })
+  await grant('alice/a', 'bob')
+  await grant('alice/b', 'carol')
+  await service.renameRepository('alice/a', 'alice/a')
+  t.strictSame(log.splice(0), [], 'nothing has changed')
   await service.renameRepository('alice/a', 'alice/b')
   await service.deleteRepository('alice/b')
   await t.rejects(service.renameRepository('alice/a', 'b'), TypeError)
   await t.rejects(service.deleteRepository('b'), TypeError)
   t.strictSame(log, [
     { by: 'host', from: 'alice/a', to: 'alice/b', message: 'audit: repository renamed' },
+    { by: 'host', on: 'alice/b', user: 'carol', access: 'read', message: 'audit: access revoked' },
+    { by: 'host', on: 'alice/a', user: 'bob', access: 'read', to: 'alice/b', message: 'audit: access moved' },
     { by: 'host', repository: 'alice/b', message: 'audit: repository deleted' },
+    { by: 'host', on: 'alice/b', user: 'bob', access: 'read', message: 'audit: access revoked' },
   ])
+})
+
+t.test('Grants that cannot be read keep no host from renaming and deleting', async (t) => {
+  const store = new ModelStore()
+  const log: object[] = []
+  const note = (facts: object, message: string): void => void log.push({ ...facts, message })
+  const { service } = await embed(t, { store, logger: { ...silentLogger, info: note, error: note } })
+  Object.assign(store.grants, { list: async () => await Promise.reject(new Error('no')) })
+  await service.deleteRepository('alice/a')
+  t.match(log, [{ repository: 'alice/a', message: /^its grants cannot be read/ }, { repository: 'alice/a', message: 'audit: repository deleted' }])
+  Object.assign(store, { deleteRepository: async () => await Promise.reject(new Error('no')) })
+  await t.rejects(service.deleteRepository('alice/a'), refusal('internal', 500))
 })
 
 t.test('access tells the right on a repository; of one that does not exist, none', async (t) => {
@@ -193,8 +215,10 @@ t.test('close finishes what was accepted; calls after it are refused clearly, ov
   const sha = await makeCommit(await makeRepository(repositories, 'alice/hello', { public: true }))
   const url = await listen(t, (request, response) => service.handler(request, response))
   const accepted = Array.from({ length: 20 }, async (_, n) => await service.report('alice/hello', sha, { state: 'success', context: `c${n}` }))
+  const changed = [service.renameRepository('alice/old', 'alice/new'), service.deleteRepository('alice/gone')]
   await Promise.all([service.close(), service.close()])
   t.equal((await Promise.all(accepted)).length, 20)
+  await Promise.all(changed)
   const shuttingDown = refusal('shutting_down', 503)
   await t.rejects(service.report('alice/hello', sha, { state: 'success' }), shuttingDown)
   await t.rejects(service.list('alice/hello', sha), shuttingDown)
