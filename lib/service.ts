@@ -87,12 +87,11 @@ export class StatusService {
   }
 
   /**
-   * Moves all statuses and grants of a repository to another name, all or none. Reports that are under way to the old
+   * Moves all statuses and grants of a repository to another name, not its own, all or none. Reports that are under way to the old
    * name are moved too, or refused as for a repository that does not exist.
    * @throws ServiceError
    */
   async rename(from: RepositoryName, to: RepositoryName): Promise<void> {
-    if (from.full === to.full) return
     this.#leases.revoke(from)
     this.#forgetCommits()
     await stored(this.#parts.store.renameRepository(from, to))

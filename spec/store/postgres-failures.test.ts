@@ -188,9 +188,12 @@ t.test('Failures of the database', { skip: isMissing }, async (t) => {
   t.test('Closing waits for what is being read', async (t) => {
     const { store, save, contexts } = await open(t)
     await save('a')
-    const list = contexts()
-    await store.close()
-    t.strictSame(await list, ['a'])
+    const read = Promise.all([contexts(), store.tokens.get('0a'), store.grants.of('bob', repository)])
+    const closing = store.close()
+    await new Promise((resolve) => setImmediate(resolve))
+    await t.rejects(contexts(), { name: 'StoreUnavailable', message: 'the store is closed' })
+    await closing
+    t.strictSame(await read, [['a'], undefined, []])
   })
 
   t.test('Closing does not wait for a server that says nothing', async (t) => {

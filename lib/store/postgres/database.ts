@@ -68,6 +68,7 @@ export class Database {
   readonly #pools = new Set<Promise<void>>()
   #pool: pg.Pool
   #running = 0
+  #held = 0
   #whenIdle: (() => void) | undefined
   #closed = false
 
@@ -102,7 +103,7 @@ export class Database {
    * @throws StoreUnavailable; DatabaseFailure for values that the database does not take
    */
   async run<T>(work: (connection: Connection) => Promise<T>, { milliseconds = DEADLINE_MILLISECONDS, statement = STATEMENT_MILLISECONDS, once = false }: Patience = {}): Promise<T> {
-    if (this.#closed) throw new StoreUnavailable('the store is closed')
+    if (this.#closed && this.#held === 0) throw new StoreUnavailable('the store is closed')
     this.#running++
     try {
       const most = this.hurry ? HURRY_MILLISECONDS : Infinity
@@ -111,8 +112,23 @@ export class Database {
       throw this.#inStoreWords(error)
       /* c8 ignore next -- V8 counts a way out of the catch that there is not */
     } finally {
-      this.#running--
-      if (this.#running === 0) this.#whenIdle?.()
+      this.#ended()
+    }
+  }
+
+  /**
+   * Does what will need a connection, but not at once: closing waits for it.
+   * @throws StoreUnavailable when it is closed, and what `work` throws
+   */
+  async held<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#closed) throw new StoreUnavailable('the store is closed')
+    this.#held++
+    this.#running++
+    try {
+      return await work()
+    } finally {
+      this.#held--
+      this.#ended()
     }
   }
 
@@ -265,6 +281,11 @@ export class Database {
     /* c8 ignore next -- nobody gets a connection that has not been greeted */
     if (!state) throw new Error('a connection without a greeting')
     return state
+  }
+
+  #ended(): void {
+    this.#running--
+    if (this.#running === 0) this.#whenIdle?.()
   }
 
   #inStoreWords(error: unknown): unknown {

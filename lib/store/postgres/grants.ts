@@ -56,7 +56,7 @@ export class PostgresGrants implements GrantStore {
   }
 
   async of(user: string, repository: RepositoryName): Promise<readonly Grant[]> {
-    return await this.#lookups.get(`${repository.full} ${user}`, { owner: repository.owner, repository, user })
+    return await this.#database.held(async () => await this.#lookups.get(`${repository.full} ${user}`, { owner: repository.owner, repository, user }))
   }
 
   async set(grant: Grant): Promise<void> {

@@ -141,7 +141,8 @@ export class PostgresStatuses implements StatusStore {
     const lists = this.#lists.get(full) ?? new Lookups(async (shas: readonly Buffer[]) => await this.#find(full, shas))
     this.#lists.set(full, lists)
     try {
-      return (await lists.get(commit.hex, Buffer.from(commit.hex, 'hex'))).map(fromRow)
+      const rows = await this.#database.held(async () => await lists.get(commit.hex, Buffer.from(commit.hex, 'hex')))
+      return rows.map(fromRow)
     } finally {
       if (lists.isIdle) this.#lists.delete(full)
     }
@@ -176,8 +177,13 @@ export class PostgresStatuses implements StatusStore {
   async #find(repository: string, shas: readonly Buffer[]): Promise<(sha: Buffer) => readonly StatusRow[]> {
     const several = shas.length > 1
     const rows = await this.#database.query<StatusRow>(several ? LIST_SEVERAL : LIST, [Buffer.from(repository), several ? shas : shas[0]])
-    const bySha = new Map<string, StatusRow[]>(shas.map((sha) => [sha.toString('hex'), []]))
-    for (const row of rows) bySha.get(row.sha.toString('hex'))?.push(row)
+    const bySha = new Map<string, StatusRow[]>()
+    for (const row of rows) {
+      const hex = row.sha.toString('hex')
+      const known = bySha.get(hex)
+      if (known) known.push(row)
+      else bySha.set(hex, [row])
+    }
     return (sha) => bySha.get(sha.toString('hex')) ?? []
   }
 }

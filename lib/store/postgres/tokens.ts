@@ -48,7 +48,7 @@ export class PostgresTokens implements TokenStore {
   }
 
   async get(id: string): Promise<TokenRecord | undefined> {
-    const row = await this.#lookups.get(id, Buffer.from(id))
+    const row = await this.#database.held(async () => await this.#lookups.get(id, Buffer.from(id)))
     return row && fromRow(row)
   }
 
