@@ -3,9 +3,10 @@ import { STATES, isState, type CommitStatus, type Report } from '../../commit-st
 import { idleMeter, type Meter } from '../../meter.js'
 import type { ObjectId } from '../../object-id.js'
 import { parseRepositoryName, type RepositoryName } from '../../repository-name.js'
-import { serialisedList, toText, withSaved, type SerialisedList, type StatusText } from '../../status-list.js'
+import { serialisedList, type SerialisedList, type StatusText } from '../../status-list.js'
 import type { RepositoryStatus, SavedStatus, StatusStore } from '../store.js'
 import type { Database, Operation } from './database.js'
+import { KnownList } from './known-list.js'
 import { ReadCache } from './read-cache.js'
 import { contentOf, damaged, decode, decodeText, encode, rekeyed } from './record.js'
 import type { Writer } from './writer.js'
@@ -54,7 +55,7 @@ export class LevelStatuses implements StatusStore {
         return { operations: [{ type: 'put', ...entryOf(repository, status) }], result: { status, previous } }
       },
     })
-    this.#lists.change(list, (known) => known.with(saved.status))
+    this.#lists.change(list, (known) => known.note(saved.status))
     return saved
   }
 
@@ -125,46 +126,6 @@ export class LevelStatuses implements StatusStore {
   async *scan(repository: RepositoryName): AsyncGenerator<CommitStatus> {
     for await (const [key, value] of this.#database.scan(`${repository.full}/`)) yield fromStored(repository, key, value)
   }
-}
-
-/** About what a list takes in memory besides its bytes. */
-const LIST_BYTES = 500
-
-/**
- * A list in memory. What is saved is noted until somebody asks for the list: many reports come between two lists, and
- * to make it anew costs more than the report.
- */
-class KnownList {
-  #list: SerialisedList
-  readonly #saved = new Map<string, StatusText>()
-  #savedBytes = 0
-
-  constructor(list: SerialisedList) {
-    this.#list = list
-  }
-
-  with(saved: CommitStatus): this {
-    const text = toText(saved)
-    this.#savedBytes += bytesOf(text) - bytesOf(this.#saved.get(saved.context))
-    this.#saved.set(saved.context, text)
-    return this
-  }
-
-  get list(): SerialisedList {
-    if (this.#saved.size > 0) this.#list = withSaved(this.#list, this.#saved)
-    this.#saved.clear()
-    this.#savedBytes = 0
-    return this.#list
-  }
-
-  /** Bytes, about; once they are in the list, those that were saved take no more. */
-  get size(): number {
-    return this.#list.bytes.length + LIST_BYTES + this.#savedBytes
-  }
-}
-
-function bytesOf(text: StatusText | undefined): number {
-  return text ? Buffer.byteLength(text.json) + LIST_BYTES : 0
 }
 
 /** `owner/repo/sha/context` */
