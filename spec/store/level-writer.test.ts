@@ -1,7 +1,8 @@
 import t, { type Test } from 'tap'
 import { silentLogger } from '../../lib/logger.js'
 import { Database } from '../../lib/store/level/database.js'
-import { Writer, type QueueBounds } from '../../lib/store/level/writer.js'
+import { Writer } from '../../lib/store/level/writer.js'
+import type { QueueBounds } from '../../lib/store/queue-bounds.js'
 import { StoreOverloaded } from '../../lib/store/store.js'
 
 async function open(t: Test, bounds?: QueueBounds): Promise<{ database: Database; writer: Writer }> {

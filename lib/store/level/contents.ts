@@ -1,5 +1,3 @@
-import { readdir, stat } from 'node:fs/promises'
-import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { CommitStatus } from '../../commit-status.js'
 import type { RepositoryName } from '../../repository-name.js'
@@ -70,12 +68,6 @@ export class LevelContents implements StoreContents {
   }
 
   async bytes(): Promise<number> {
-    let bytes = 0
-    for (const name of await readdir(this.#database.folder)) {
-      // Tables come and go; nor does the socket of the commands count.
-      const found = await stat(join(this.#database.folder, name)).catch(() => undefined)
-      if (found?.isFile()) bytes += found.size
-    }
-    return bytes
+    return await this.#database.bytes()
   }
 }

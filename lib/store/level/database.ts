@@ -99,8 +99,8 @@ export class Database {
 
   /** Size of its files. */
   async bytes(): Promise<number> {
-    // LevelDB removes files meanwhile.
-    const sizes = (await readdir(this.folder)).map(async (name) => await stat(join(this.folder, name)).then(({ size }) => size, () => 0))
+    // LevelDB removes files meanwhile; nor does the folder count that the socket of the commands is in.
+    const sizes = (await readdir(this.folder)).map(async (name) => await stat(join(this.folder, name)).then((found) => (found.isFile() ? found.size : 0), () => 0))
     return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
   }
 

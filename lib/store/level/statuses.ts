@@ -4,6 +4,7 @@ import { idleMeter, type Meter } from '../../meter.js'
 import type { ObjectId } from '../../object-id.js'
 import { parseRepositoryName, type RepositoryName } from '../../repository-name.js'
 import { serialisedList, type SerialisedList, type StatusText } from '../../status-list.js'
+import { sizeOf } from '../queue-bounds.js'
 import type { RepositoryStatus, SavedStatus, StatusStore } from '../store.js'
 import type { Database, Operation } from './database.js'
 import { KnownList } from './known-list.js'
@@ -22,9 +23,6 @@ const isStored = contentOf<Stored>({
   created_at: { type: 'string' },
   updated_at: { type: 'string' },
 })
-
-/** About what a status takes besides its texts. */
-const OTHER_CHARACTERS = 400
 
 /** Bytes of lists that are kept in memory as they are sent. */
 const LISTS_BYTES = 32 * 1024 * 1024
@@ -167,11 +165,6 @@ export function statusOf(key: string, value: string, previous?: RepositoryStatus
   const repository = previous?.repository.full === full ? previous.repository : parseRepositoryName(full)
   if (!repository || !KEY.test(key)) throw damaged(key)
   return { repository, status: fromStored(repository, key, value) }
-}
-
-/** Characters, about. */
-function sizeOf({ context, description, target_url }: Report): number {
-  return context.length + (description?.length ?? 0) + (target_url?.length ?? 0) + OTHER_CHARACTERS
 }
 
 function prefix(repository: RepositoryName, commit: ObjectId): string {

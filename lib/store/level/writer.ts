@@ -1,5 +1,6 @@
 import type { Logger } from '../../logger.js'
 import { idleMeter, type Meter } from '../../meter.js'
+import { QUEUE_BOUNDS, type QueueBounds } from '../queue-bounds.js'
 import { StoreFenced, StoreOverloaded, StoreUnavailable } from '../store.js'
 import type { Batch, Database, Operation } from './database.js'
 import { Recovery } from './recovery.js'
@@ -35,15 +36,6 @@ interface WaitingAlone {
 /** How many changes share one fsync at the most. */
 const MOST_IN_BATCH = 1000
 
-/** What may wait for its turn: past that, a change is refused at once. */
-export interface QueueBounds {
-  readonly changes: number
-  /** Characters that they will write. */
-  readonly size: number
-}
-
-const BOUNDS: QueueBounds = { changes: 10_000, size: 32 * 1024 * 1024 }
-
 /**
  * The only way to change the database: one fsynced batch is on its way, and what arrives meanwhile joins the next.
  * Changes are decided in the order in which they arrived, so reading and then writing a key needs no lock.
@@ -67,7 +59,7 @@ export class Writer {
   /** Why no change is accepted. */
   #refusal: StoreUnavailable | undefined
 
-  constructor(database: Database, logger: Logger, bounds: QueueBounds = BOUNDS, meter: Meter = idleMeter) {
+  constructor(database: Database, logger: Logger, bounds: QueueBounds = QUEUE_BOUNDS, meter: Meter = idleMeter) {
     this.#database = database
     this.#logger = logger
     this.#recovery = new Recovery(database, logger)

@@ -74,9 +74,9 @@ export class PostgresContents implements StoreContents {
       /** Each is passed over until those with longer names have been read. */
       const later: RepositoryName[] = []
       let last: RepositoryStatus | undefined
-      for (let isEnd = false; !isEnd; ) {
+      for (;;) {
         const rows = await snapshot.query<StatusRow & { repository: Buffer }>(FETCH, [])
-        isEnd = rows.length === 0
+        if (rows.length === 0) break
         const longer = await withLonger(snapshot, rows)
         let statuses: RepositoryStatus[] = []
         for (const row of rows) {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { CommitStatus, Report, State } from '../../commit-status.js'
 import type { ObjectId } from '../../object-id.js'
 import type { RepositoryName } from '../../repository-name.js'
+import { sizeOf } from '../queue-bounds.js'
 import type { SavedStatus, StatusStore } from '../store.js'
 import type { Connection, Statement } from './connection.js'
 import type { Database, Snapshot } from './database.js'
@@ -114,9 +115,6 @@ const REMOVE_OF: Statement = { name: 'remove-statuses-of', text: `${REMOVE.text}
 const REMOVE_ONE: Statement = { name: 'remove-status', text: `${REMOVE_OF.text} AND context = $3` }
 const COUNT: Statement = { name: 'count-statuses', text: 'SELECT count(*)::float8 AS count FROM commit_status.statuses WHERE repository = $1' }
 
-/** About what a status takes besides its texts. */
-const OTHER_CHARACTERS = 400
-
 export class PostgresStatuses implements StatusStore {
   readonly #database: Database
   readonly #writer: Writer<ReportRow, SavedStatus>
@@ -129,11 +127,10 @@ export class PostgresStatuses implements StatusStore {
   }
 
   async save(repository: RepositoryName, commit: ObjectId, report: Report, at: number): Promise<SavedStatus> {
-    const { context, description, target_url } = report
     return await this.#writer.apply({
-      key: `${repository.full}/${commit.hex}/${context}`,
-      size: context.length + (description?.length ?? 0) + (target_url?.length ?? 0) + OTHER_CHARACTERS,
-      row: { repository: Buffer.from(repository.full), sha: Buffer.from(commit.hex, 'hex'), context: Buffer.from(context), report, at },
+      key: `${repository.full}/${commit.hex}/${report.context}`,
+      size: sizeOf(report),
+      row: { repository: Buffer.from(repository.full), sha: Buffer.from(commit.hex, 'hex'), context: Buffer.from(report.context), report, at },
     })
   }
 

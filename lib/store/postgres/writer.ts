@@ -1,4 +1,5 @@
 import type { Logger } from '../../logger.js'
+import { QUEUE_BOUNDS, type QueueBounds } from '../queue-bounds.js'
 import { StoreOverloaded, StoreUnavailable } from '../store.js'
 import { DatabaseFailure } from './failure.js'
 
@@ -26,15 +27,6 @@ const MOST_IN_STATEMENT = 1000
 /** Statements on their way at once: while one commits, the next is worked on. */
 const MOST_STATEMENTS = 2
 
-/** What may wait for its turn: past that, a change is refused at once. */
-export interface QueueBounds {
-  readonly changes: number
-  /** Characters that they will write. */
-  readonly size: number
-}
-
-const BOUNDS: QueueBounds = { changes: 10_000, size: 32 * 1024 * 1024 }
-
 /**
  * The way to change the database: a few statements are on their way, and what arrives meanwhile joins the next. Changes
  * of one key are made in the order of the calls, and one that is made alone comes after all before it and before all
@@ -55,7 +47,7 @@ export class Writer<T, R> {
   #whenIdle: (() => void) | undefined
 
   /** @param send makes changes of different keys in one statement; the results are in the order of the rows */
-  constructor(send: (rows: readonly T[]) => Promise<R[]>, logger: Logger, bounds: QueueBounds = BOUNDS) {
+  constructor(send: (rows: readonly T[]) => Promise<R[]>, logger: Logger, bounds: QueueBounds = QUEUE_BOUNDS) {
     this.#send = send
     this.#logger = logger
     this.#bounds = bounds
