@@ -1,9 +1,10 @@
+import { defineConfig } from 'eslint/config'
 import tseslint from 'typescript-eslint'
 
-export default tseslint.config(
+export default defineConfig(
   { ignores: ['build/', 'data/', '.tap/'] },
   {
-    files: ['**/*.ts'],
+    files: ['**/*.{ts,js}'],
     extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {
@@ -22,7 +23,15 @@ export default tseslint.config(
     rules: {
       // tap's own assertions take promises; a test without an await is still async for tap.
       '@typescript-eslint/require-await': 'off',
-      '@typescript-eslint/no-floating-promises': ['error', { allowForKnownSafeCalls: [{ from: 'package', package: '@tapjs/test', name: 'test' }, { from: 'package', package: '@tapjs/core', name: ['test', 'teardown'] }] }],
+      '@typescript-eslint/no-floating-promises': [
+        'error',
+        {
+          allowForKnownSafeCalls: [
+            { from: 'package', package: '@tapjs/test', name: 'test' },
+            { from: 'package', package: '@tapjs/core', name: ['test', 'teardown'] },
+          ],
+        },
+      ],
       '@typescript-eslint/no-unsafe-type-assertion': 'off',
       '@typescript-eslint/no-empty-function': 'off',
       '@typescript-eslint/no-unnecessary-type-parameters': 'off',

@@ -9,11 +9,16 @@ export interface Setting {
   readonly default: SettingValue
   /** JSON schema of the value. */
   readonly rule: { readonly type: 'string' | 'integer' | 'array'; readonly [keyword: string]: unknown }
-  /** For the README and `serve --help`. */
+  /** For the pages and `serve --help`. */
   readonly meaning: string
+  /** Whether it is an option of the library too; the others are about the server, which is the host's own. */
+  readonly isOption?: true
 }
 
-/** Every setting. Relative paths: of a default, below this folder's parent; of a file, below the file's folder; of the environment, below the working directory. */
+/**
+ * Every setting. Relative paths: of a default, below this folder's parent; of a file, below the file's folder; of the
+ * environment, below the working directory.
+ */
 export const settings: readonly Setting[] = Object.freeze([
   {
     key: 'host',
@@ -35,6 +40,7 @@ export const settings: readonly Setting[] = Object.freeze([
     default: './data/repositories',
     rule: { type: 'string', minLength: 1, maxLength: 4096 },
     meaning: 'folder of the bare repositories, `<owner>/<repo>.git`',
+    isOption: true,
   },
   {
     key: 'store',
@@ -42,27 +48,61 @@ export const settings: readonly Setting[] = Object.freeze([
     default: 'level:./data/store',
     rule: { type: 'string', pattern: '^(?:level:.|postgres(?:ql)?://.)', maxLength: 4096 },
     meaning: '`level:` and the folder of the store, or `postgres://…`, the URL of a database for several machines',
+    isOption: true,
   },
   {
     key: 'trustedProxies',
     environment: 'COMMIT_STATUS_TRUSTED_PROXIES',
     default: [],
     rule: { type: 'array', items: { type: 'string', format: 'address-or-cidr' }, maxItems: 1000 },
-    meaning: 'proxies whose `X-Forwarded-For` is believed: addresses or CIDR ranges, comma-separated in the environment',
+    meaning: 'reverse proxies whose `X-Forwarded-For` is believed: addresses or CIDR ranges, separated by commas',
+    isOption: true,
+  },
+  {
+    key: 'pages',
+    environment: 'COMMIT_STATUS_PAGES',
+    default: 'on',
+    rule: { type: 'string', enum: ['on', 'off'] },
+    meaning: 'pages for people, beside the API: `on` or `off`',
+  },
+  {
+    key: 'signIn.header',
+    environment: 'COMMIT_STATUS_SIGN_IN_HEADER',
+    default: '',
+    rule: { type: 'string', pattern: '^(?:[A-Za-z][A-Za-z0-9-]{0,63})?$' },
+    meaning:
+      'header in which an authenticating reverse proxy of `trustedProxies` names the user, `Remote-User`; empty: ' +
+      'people sign in by links that `commit-status sign-in` prints',
+  },
+  {
+    key: 'signIn.secretFile',
+    environment: 'COMMIT_STATUS_SIGN_IN_SECRET_FILE',
+    default: '',
+    rule: { type: 'string', maxLength: 4096 },
+    meaning: 'file with what that proxy must send in `X-Proxy-Secret` besides; empty: nothing',
+  },
+  {
+    key: 'signIn.url',
+    environment: 'COMMIT_STATUS_SIGN_IN_URL',
+    default: '',
+    rule: { type: 'string', pattern: '^(?:$|https?://.|/)', maxLength: 2048 },
+    meaning: 'where the pages send who wants to sign in; empty: to how a link is got',
   },
   {
     key: 'tokenPrefix',
     environment: 'COMMIT_STATUS_TOKEN_PREFIX',
     default: 'cst',
     rule: { type: 'string', pattern: '^[a-z][a-z0-9]{1,15}$' },
-    meaning: 'what every token begins with, before the `_`',
+    meaning: 'prefix of every token, before the `_`',
+    isOption: true,
   },
   {
     key: 'authFailures.limit',
     environment: 'COMMIT_STATUS_AUTH_FAILURE_LIMIT',
     default: 20,
     rule: { type: 'integer', minimum: 1, maximum: 1_000_000 },
-    meaning: 'failed log-ins a client may make in a window',
+    meaning: 'failed log-ins that a client may make in a window: the rate limit',
+    isOption: true,
   },
   {
     key: 'authFailures.windowSeconds',
@@ -70,13 +110,69 @@ export const settings: readonly Setting[] = Object.freeze([
     default: 600,
     rule: { type: 'integer', minimum: 1, maximum: 604_800 },
     meaning: 'length of that window in seconds, from the first failure',
+    isOption: true,
+  },
+  {
+    key: 'compatibleApis',
+    environment: 'COMMIT_STATUS_COMPATIBLE_APIS',
+    default: ['github', 'gitea', 'gitlab'],
+    rule: { type: 'array', items: { type: 'string', enum: ['github', 'gitea', 'gitlab'] }, maxItems: 10 },
+    meaning: 'APIs of others that are answered too, for their clients; none in the library',
+    isOption: true,
+  },
+  {
+    key: 'giteaHosts',
+    environment: 'COMMIT_STATUS_GITEA_HOSTS',
+    default: [],
+    rule: {
+      type: 'array',
+      items: { type: 'string', pattern: '^(?:[\\w.-]+|\\[[\\da-fA-F:.]+\\])(?::\\d{1,5})?$', maxLength: 255 },
+      maxItems: 100,
+    },
+    meaning: "host names, with a port where there is one, whose `/api/v1` is Gitea's: for Flux",
+    isOption: true,
+  },
+  {
+    key: 'publicUrl',
+    environment: 'COMMIT_STATUS_PUBLIC_URL',
+    default: '',
+    rule: { type: 'string', pattern: '^(?:https?://[\\w.:\\[\\]-]+(?:/[\\w/.~%-]*)?)?$', maxLength: 1000 },
+    meaning:
+      'what absolute links of the compatible APIs begin with; without it, what the client or a trusted proxy says',
+    isOption: true,
   },
   {
     key: 'limits.requests',
     environment: 'COMMIT_STATUS_LIMIT_REQUESTS',
     default: 1000,
     rule: { type: 'integer', minimum: 1, maximum: 1_000_000 },
-    meaning: 'requests in progress; those above get 503 at once. One that still sends its body is not counted',
+    meaning: 'requests in progress; those above get 503 at once. A request whose body is still arriving does not count',
+    isOption: true,
+  },
+  {
+    key: 'limits.contexts',
+    environment: 'COMMIT_STATUS_LIMIT_CONTEXTS',
+    default: 1000,
+    rule: { type: 'integer', minimum: 1, maximum: 10_000 },
+    meaning: 'contexts of a commit; a report that would add one more gets 422',
+    isOption: true,
+  },
+  {
+    key: 'limits.waitSeconds',
+    environment: 'COMMIT_STATUS_LIMIT_WAIT_SECONDS',
+    default: 30,
+    rule: { type: 'integer', minimum: 0, maximum: 300 },
+    meaning:
+      'longest wait that `Prefer: wait` gets, in seconds; shorter than the time-outs of the reverse proxy; 0: none',
+    isOption: true,
+  },
+  {
+    key: 'limits.waits',
+    environment: 'COMMIT_STATUS_LIMIT_WAITS',
+    default: 10_000,
+    rule: { type: 'integer', minimum: 0, maximum: 1_000_000 },
+    meaning: 'requests that may wait for a change; those above are answered at once. They are not requests in progress',
+    isOption: true,
   },
   {
     key: 'limits.connections',
@@ -104,14 +200,14 @@ export const settings: readonly Setting[] = Object.freeze([
     environment: 'COMMIT_STATUS_LIMIT_RESPONSE_SECONDS',
     default: 30,
     rule: { type: 'integer', minimum: 1, maximum: 3600 },
-    meaning: 'seconds after which a client that takes nothing of its answer is cut off',
+    meaning: 'seconds after which a client that takes nothing of its answer is closed',
   },
   {
     key: 'limits.keepAliveSeconds',
     environment: 'COMMIT_STATUS_LIMIT_KEEP_ALIVE_SECONDS',
     default: 75,
     rule: { type: 'integer', minimum: 1, maximum: 3600 },
-    meaning: 'seconds a connection stays open without a request; should be longer than in the proxy before it',
+    meaning: 'seconds an idle connection stays open; longer than in the reverse proxy before it',
   },
   {
     key: 'limits.headerBytes',
@@ -125,27 +221,62 @@ export const settings: readonly Setting[] = Object.freeze([
     environment: 'COMMIT_STATUS_LIMIT_UNSENT_BYTES',
     default: 268_435_456,
     rule: { type: 'integer', minimum: 1_048_576, maximum: 68_719_476_736 },
-    meaning: 'bytes of answers that wait for slow clients, over all connections; beyond it, who has kept us waiting longest is cut off',
+    meaning: 'bytes of responses buffered for slow clients; above it, new requests get 503',
   },
   {
     key: 'limits.closeSeconds',
     environment: 'COMMIT_STATUS_LIMIT_CLOSE_SECONDS',
     default: 4,
     rule: { type: 'integer', minimum: 1, maximum: 3600 },
-    meaning: 'seconds that requests under way may take to finish when the service is told to stop',
+    meaning: 'grace period for requests in progress at shutdown, in seconds',
+  },
+  {
+    key: 'cache.megabytes',
+    environment: 'COMMIT_STATUS_CACHE_MEGABYTES',
+    default: 64,
+    rule: { type: 'integer', minimum: 1, maximum: 1_048_576 },
+    meaning: 'memory for what is read again and again, in megabytes: lists, commits, tokens and grants together',
+    isOption: true,
   },
   {
     key: 'metrics',
     environment: 'COMMIT_STATUS_METRICS',
     default: 'off',
-    rule: { type: 'string', pattern: '^(?:off|main|.+:[0-9]{1,5})$', maxLength: 300 },
-    meaning: 'where `GET /metrics` answers, for Prometheus: `off`, `main` (beside the API, for everybody), or an address and port of its own, `127.0.0.1:9090`',
+    rule: { type: 'string', format: 'metrics-address', maxLength: 300 },
+    meaning:
+      "`GET /metrics` for Prometheus: `off`, `main` (on the API's port, for everybody) or an address, `127.0.0.1:9090`",
   },
   {
     key: 'logLevel',
     environment: 'COMMIT_STATUS_LOG_LEVEL',
     default: 'info',
     rule: { type: 'string', enum: ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] },
-    meaning: 'the least severe log lines to write; `debug` has a line for each request',
+    meaning: 'lowest level of log lines to write; `debug` has a line for each request',
   },
 ] satisfies Setting[])
+
+/**
+ * JSON schemas of the members of an object that holds these settings; a dot in a key is a nested object.
+ * @param isWhole whether every setting of a nested object must be there
+ */
+export function schemasOf(list: readonly Setting[], isWhole: boolean, path = ''): Record<string, object> {
+  const names = [...new Set(list.map(({ key }) => key.slice(path.length).replace(/\..*/, '')))]
+  return Object.fromEntries(
+    names.map((name): [string, object] => {
+      const leaf = list.find(({ key }) => key === path + name)
+      if (leaf) return [name, leaf.rule]
+      const inner = `${path}${name}.`
+      const properties = schemasOf(
+        list.filter(({ key }) => key.startsWith(inner)),
+        isWhole,
+        inner,
+      )
+      return [name, objectSchema(properties, isWhole)]
+    }),
+  )
+}
+
+/** The schema of an object with these members and no others. */
+export function objectSchema(properties: Readonly<Record<string, object>>, isWhole: boolean): object {
+  return { type: 'object', additionalProperties: false, required: isWhole ? Object.keys(properties) : [], properties }
+}

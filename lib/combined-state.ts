@@ -10,3 +10,23 @@ export function combinedState(states: readonly State[]): 'failure' | 'pending' |
   if (states.includes('pending')) return 'pending'
   return 'success'
 }
+
+/** What is told of one commit among many. */
+export interface CommitState {
+  readonly state: ReturnType<typeof combinedState>
+  /** How many statuses it has. */
+  readonly statuses: number
+}
+
+/** The states of the commits that were asked for and are there, by full id in lower case. */
+export interface CommitStates {
+  readonly states: Readonly<Record<string, CommitState>>
+}
+
+/** How many commits may be asked for at once. */
+export const MAX_STATES = 100
+
+/** @param states of each of its statuses */
+export function commitState(states: readonly State[]): CommitState {
+  return { state: combinedState(states), statuses: states.length }
+}

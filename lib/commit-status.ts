@@ -19,6 +19,20 @@ export interface CommitStatus {
   readonly updated_at: string
 }
 
+/** Who sent a report. */
+export interface Reporter {
+  /** `host` for the program that the service lives in, on its own account. */
+  readonly user: string
+  /** The id of the token, `null` where there was none, or none that has an id. */
+  readonly token: string | null
+}
+
+/** A status as it is kept: with what the answers of the API do not show. */
+export interface StoredStatus extends CommitStatus {
+  /** Who reported it last; absent where nobody knows, since it was saved before that was kept. */
+  readonly reporter?: Reporter
+}
+
 /** What a report says of a check, once every rule has been kept. */
 export interface Report {
   readonly state: State
@@ -28,6 +42,22 @@ export interface Report {
   readonly description: string | null
   /** An absolute http or https URL, at most 2048 bytes, as it was sent. */
   readonly target_url: string | null
+  /** Who sent it, as far as it is known. */
+  readonly reporter?: Reporter
+}
+
+/** The members that the API shows, in their order; no others. */
+export function shownStatus({
+  id,
+  sha,
+  context,
+  state,
+  description,
+  target_url,
+  created_at,
+  updated_at,
+}: CommitStatus): CommitStatus {
+  return { id, sha, context, state, description, target_url, created_at, updated_at }
 }
 
 export function isState(text: string): text is State {

@@ -7,7 +7,7 @@ interface CatalogueEntry {
 
 /**
  * Every way the service refuses or fails: the HTTP status and the text a client sees.
- * Sources: "Errors" and the orders of checks of the specification; the README lists the same statuses.
+ * Sources: "Errors" and the orders of checks in http/api.md. lib/README.md has every code, http/api.md every status.
  */
 export const catalogue = {
   malformed_path: { status: 400, text: 'malformed percent-encoding in the path' },
@@ -16,7 +16,11 @@ export const catalogue = {
   credentials_missing: { status: 401, text: 'authentication required' },
   credentials_wrong: { status: 401, text: 'invalid or expired token' },
   scope_missing: { status: 403, text: 'the token lacks the scope repo' },
+  sudo_denied: { status: 403, text: 'nobody may act for another user' },
+  request_forged: { status: 403, text: 'the form was not sent by a page of this service' },
+  user_invalid: { status: 403, text: 'the user that the reverse proxy names breaks the name rules' },
   write_denied: { status: 403, text: 'write access to the repository is required' },
+  context_denied: { status: 403, text: 'the token may not report this context' },
   repository_not_found: { status: 404, text: 'repository not found' },
   commit_not_found: { status: 404, text: 'commit not found' },
   path_unknown: { status: 404, text: 'not found' },
@@ -24,11 +28,15 @@ export const catalogue = {
   request_timeout: { status: 408, text: 'the request took too long to arrive' },
   body_too_large: { status: 413, text: 'request body larger than 16384 bytes' },
   sha_invalid: { status: 422, text: 'sha must be a full 40 or 64 character hex commit id' },
+  shas_invalid: { status: 422, text: 'sha must be given 1 to 100 times' },
   state_invalid: { status: 422, text: 'state must be one of pending, success, failure, error' },
   field_invalid: { status: 422, text: 'invalid field' },
+  parameter_invalid: { status: 422, text: 'invalid parameter' },
+  too_many_contexts: { status: 422, text: 'too many contexts on the commit' },
   too_many_failures: { status: 429, text: 'too many failed authentication attempts' },
   headers_too_large: { status: 431, text: 'request headers too large' },
   internal: { status: 500, text: 'internal error' },
+  transfer_coding_unknown: { status: 501, text: 'transfer coding not supported: only chunked is' },
   overloaded: { status: 503, text: 'too many requests in progress', retryAfter: 1 },
   repository_unreadable: { status: 503, text: 'the repository cannot be read at the moment' },
   part_unresponsive: { status: 503, text: 'a part of the service does not answer at the moment' },
@@ -37,6 +45,9 @@ export const catalogue = {
 } as const satisfies Record<string, CatalogueEntry>
 
 export type ErrorCode = keyof typeof catalogue
+
+// eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- these are its keys, and no others
+export const ERROR_CODES = Object.keys(catalogue) as ErrorCode[]
 
 /** Seconds a client is asked to wait when a 503 has no better figure. */
 const RETRY_AFTER_SECONDS = 5
@@ -54,10 +65,97 @@ export class ServiceError extends Error {
 
   /** @param options.text replaces the text of the catalogue where a rule has more to say */
   constructor(code: ErrorCode, options: { text?: string; retryAfter?: number; cause?: unknown } = {}) {
-    const { status, text, retryAfter = status === 503 ? RETRY_AFTER_SECONDS : undefined }: CatalogueEntry = catalogue[code]
+    const {
+      status,
+      text,
+      retryAfter = status === 503 ? RETRY_AFTER_SECONDS : undefined,
+    }: CatalogueEntry = catalogue[code]
     super(options.text ?? text, options.cause === undefined ? undefined : { cause: options.cause })
     this.code = code
     this.status = status
     this.retryAfter = options.retryAfter ?? retryAfter
   }
+}
+
+/**
+ * The service cannot start as it is set up. The message tells an admin, in one line, what is wrong and what to change.
+ */
+export class StartError extends Error {
+  override readonly name = 'StartError'
+}
+
+/** There can be no backup, or not in this folder; the message says why. */
+export class BackupRefused extends Error {
+  override readonly name = 'BackupRefused'
+}
+
+/** The store cannot be used at the moment; trying again later may help. */
+export class StoreUnavailable extends Error {
+  override readonly name: string = 'StoreUnavailable'
+}
+
+/** A write failed, as the log says: nothing is accepted until the store is open again. */
+export class StoreFenced extends StoreUnavailable {
+  override readonly name = 'StoreFenced'
+}
+
+/** More waits for the disk than the store is ready to hold: a moment later it will be less. */
+export class StoreOverloaded extends StoreUnavailable {
+  override readonly name = 'StoreOverloaded'
+}
+
+/** Another process has the store open. */
+export class StoreLocked extends StoreUnavailable {
+  override readonly name = 'StoreLocked'
+
+  /** @param folder of the store */
+  constructor(folder: string, cause: Error) {
+    super(`the store ${folder} is in use by another process`, { cause })
+  }
+}
+
+/** A commit has as many contexts as it may have, and the report would add one: nothing was saved. */
+export class ContextLimitReached extends Error {
+  override readonly name = 'ContextLimitReached'
+
+  /** @param maxContexts how many it may have */
+  constructor(maxContexts: number) {
+    super(`too many contexts on the commit: limits.contexts is ${maxContexts}`)
+  }
+}
+
+/** A stored value is not what was written. */
+export class StoreCorrupt extends Error {
+  override readonly name = 'StoreCorrupt'
+}
+
+/** What a client is told of an error: itself when it was made for that, else how it looks from outside. */
+export function toServiceError(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error
+  if (error instanceof ContextLimitReached) return new ServiceError('too_many_contexts', { text: error.message })
+  // Without a cause: the log has been told, once and not for each of thousands.
+  if (error instanceof StoreOverloaded) return new ServiceError('overloaded')
+  if (error instanceof StoreFenced) return new ServiceError('store_unavailable')
+  return new ServiceError(error instanceof StoreUnavailable ? 'store_unavailable' : 'internal', { cause: error })
+}
+
+/** What a thrown value says, in one line: for a message that tells an admin why something failed. */
+export function errorMessage(thrown: unknown): string {
+  const text = thrown instanceof Error ? thrown.message : String(thrown)
+  return text.replaceAll(/\s+/g, ' ')
+}
+
+/** What an admin asked for cannot be done; the message says why, in words for the admin. */
+export class AdministrationError extends Error {
+  override readonly name: string = 'AdministrationError'
+}
+
+/** An argument of an admin breaks its rule: nothing was tried. */
+export class ArgumentError extends AdministrationError {
+  override readonly name = 'ArgumentError'
+}
+
+/** A part of the host answered what its contract does not allow. */
+export class PartError extends Error {
+  override readonly name = 'PartError'
 }

@@ -1,4 +1,4 @@
-import { STATES, isState, type Report, type State } from './commit-status.js'
+import { isState, STATES, type Report, type State } from './commit-status.js'
 import { ServiceError } from './errors.js'
 import { Schema, type SchemaError } from './schema.js'
 
@@ -10,32 +10,32 @@ export interface ReportShape {
   readonly target_url?: string | null
 }
 
-const shape = new Schema<ReportShape>(
-  {
-    type: 'object',
-    required: ['state'],
-    properties: {
-      state: { type: 'string' },
-      context: { type: 'string' },
-      description: { type: ['string', 'null'] },
-      target_url: { type: ['string', 'null'] },
-    },
+/** JSON schema of the body of a report: the types of its members. */
+export const reportSchema = {
+  type: 'object',
+  required: ['state'],
+  properties: {
+    state: { type: 'string' },
+    context: { type: 'string' },
+    description: { type: ['string', 'null'] },
+    target_url: { type: ['string', 'null'] },
   },
-  { ownProperties: true },
-)
+} as const
+
+const shape = new Schema<ReportShape>(reportSchema, { ownProperties: true })
 
 /**
  * Check 6 of a report: a JSON object with a string `state` and correctly typed optional fields.
  * Unknown members are ignored.
  * @throws ServiceError `invalid_body`
  */
-export function reportShape(body: unknown): ReportShape {
+export function parseShape(body: unknown): ReportShape {
   // Own members only, as they were checked: whoever reads a member later would find those of a prototype, too.
   if (shape.is(body)) return { ...body }
-  throw invalidBody(shape.errors.map(inWords).join(', '))
+  throw invalidBody(shape.errors.map(describeShapeError).join(', '))
 }
 
-function inWords({ instancePath, message = '' }: SchemaError): string {
+function describeShapeError({ instancePath, message = '' }: SchemaError): string {
   const member = instancePath.slice(1)
   return `${member === '' ? 'it' : member} ${message}`
 }
@@ -49,24 +49,27 @@ export function invalidBody(reason = 'it is not valid', cause?: unknown): Servic
  * Check 7 of a report.
  * @throws ServiceError `state_invalid`
  */
-export function allowedState(state: string): State {
+export function parseState(state: string): State {
   if (!isState(state)) throw new ServiceError('state_invalid', { text: `state must be one of ${STATES.join(', ')}` })
   return state
 }
 
 /** Limits of the fields ("Limits" of the specification). */
-const CONTEXT_CHARACTERS = 255
-const DESCRIPTION_CHARACTERS = 1024
-const TARGET_URL_BYTES = 2048
+export const CONTEXT_CHARACTERS = 255
+export const DESCRIPTION_CHARACTERS = 1024
+export const TARGET_URL_BYTES = 2048
 
 /** The context of a report that names none. */
-const DEFAULT_CONTEXT = 'default'
+export const DEFAULT_CONTEXT = 'default'
 
 /**
  * Check 9 of a report: the field rules of `context`, `description` and `target_url`, in this order.
  * @throws ServiceError `field_invalid`, its message begins with the name of the field
  */
-export function keptFieldRules(state: State, { context = DEFAULT_CONTEXT, description = null, target_url = null }: ReportShape): Report {
+export function parseFields(
+  state: State,
+  { context = DEFAULT_CONTEXT, description = null, target_url = null }: ReportShape,
+): Report {
   checkText('context', context, 1, CONTEXT_CHARACTERS)
   if (description !== null) checkText('description', description, 0, DESCRIPTION_CHARACTERS)
   if (target_url !== null) checkTargetUrl(target_url)
@@ -90,10 +93,13 @@ const ABSOLUTE_HTTP_URL = /^https?:\/\/[^/?#\\]+(?:[/?#]|$)/i
 
 function checkTargetUrl(url: string): void {
   if (!url.isWellFormed()) throw invalidField('target_url must be well-formed Unicode')
-  if (Buffer.byteLength(url) > TARGET_URL_BYTES) throw invalidField(`target_url must have at most ${TARGET_URL_BYTES} bytes`)
+  if (Buffer.byteLength(url) > TARGET_URL_BYTES)
+    throw invalidField(`target_url must have at most ${TARGET_URL_BYTES} bytes`)
   // The controls of writing direction are none of an address (RFC 3987, 4.1), and show another one than it is.
-  if (/[\s\p{Cc}\p{Z}\p{Bidi_Control}]/u.test(url)) throw invalidField('target_url must not contain white space or control characters')
-  if (!ABSOLUTE_HTTP_URL.test(url) || !URL.canParse(url)) throw invalidField('target_url must be an absolute http or https URL')
+  if (/[\s\p{Cc}\p{Z}\p{Bidi_Control}]/u.test(url))
+    throw invalidField('target_url must not contain white space or control characters')
+  if (!ABSOLUTE_HTTP_URL.test(url) || !URL.canParse(url))
+    throw invalidField('target_url must be an absolute http or https URL')
 }
 
 function invalidField(text: string): ServiceError {

@@ -9,7 +9,7 @@ export interface RepositoryName {
 /** 1-100 of `A-Z a-z 0-9 . _ -`, not starting with `.` or `-`: safe in a path, a key and a log line. */
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$/
 
-/** Whether `text` may name an owner or a user ("Names" in the README). */
+/** Whether `text` may name an owner or a user ("Limits" in http/api.md). */
 export function isOwnerName(text: string): boolean {
   return NAME.test(text)
 }

@@ -21,7 +21,14 @@ export class Schema<T> {
   // A function of its own, to be handed on.
   readonly is = (value: unknown): value is T => {
     // The specs have found every schema to be one; to look again at each start would take as long as everything else.
-    this.#validate ??= new Ajv({ strict: true, allowUnionTypes: true, verbose: true, meta: false, validateSchema: false, ...this.#options }).compile<T>(this.#schema)
+    this.#validate ??= new Ajv({
+      strict: true,
+      allowUnionTypes: true,
+      verbose: true,
+      meta: false,
+      validateSchema: false,
+      ...this.#options,
+    }).compile<T>(this.#schema)
     const isValid = this.#validate(value)
     this.#errors = this.#validate.errors ?? []
     return isValid

@@ -1,12 +1,17 @@
-import { hash } from 'node:crypto'
-import { combinedState } from './combined-state.js'
-import type { CommitStatus, State } from './commit-status.js'
+import { createHash, hash } from 'node:crypto'
+import { combinedState, commitState, type CommitState } from './combined-state.js'
+import { shownStatus, type CommitStatus, type State, type StoredStatus } from './commit-status.js'
 
-/** The statuses of a commit with their combined state ("List the statuses of a commit"). */
+/** The statuses of a commit with their combined state ("List the statuses of a commit" in http/api.md). */
 export interface StatusList {
   readonly state: ReturnType<typeof combinedState>
   /** Ordered by the UTF-8 bytes of `context`. */
   readonly statuses: readonly CommitStatus[]
+}
+
+/** The same, with who reported each. */
+export interface StoredList extends StatusList {
+  readonly statuses: readonly StoredStatus[]
 }
 
 /** A status as JSON, and what the combined state needs of it. */
@@ -15,38 +20,187 @@ export interface StatusText {
   readonly json: string
 }
 
-/** A `StatusList` as it is sent. */
+/** A `StatusList` as it is sent, JSON in UTF-8. */
 export interface SerialisedList {
-  /** JSON, UTF-8. */
   readonly bytes: Buffer
-  /** A strong entity tag (RFC 9110, 8.8.3): the same for the same bytes, in every process. */
-  readonly etag: string
+  /** Of the statuses: the same for the same list, in every process and store. 22 characters of base64url. */
+  readonly digest: string
+  readonly summary: CommitState
+}
+
+/** A `StatusList` that is too large to be held in memory. To be closed, whether or not it has been read. */
+export interface LargeList {
+  readonly digest: string
+  /** How many bytes there are. */
+  readonly length: number
+  readonly summary: CommitState
+  /** The bytes, some at a time; to be read once. */
+  chunks(): AsyncIterable<Buffer>
+  /** Its statuses, some at a time; as often as they are asked for. */
+  pages(): AsyncIterable<readonly StatusText[]>
+  close(): Promise<void>
+}
+
+/** Lists with more bytes are not held in memory. */
+export const LARGE_LIST_BYTES = 512 * 1024
+
+const END = ']}'
+const COMMA = Buffer.from(',')
+
+function head(states: Iterable<State>): string {
+  return `{"state":${JSON.stringify(combinedState([...states]))},"statuses":[`
+}
+
+/** The combined state follows from the statuses, and they come to be known before it: so it is left out. */
+function digestOf(list: Buffer, headBytes: number): string {
+  return hash('sha256', list.subarray(headBytes), 'base64url').slice(0, 22)
+}
+
+/** Small buffers are pieces of larger ones, all of which stays in memory for as long as one of them does. */
+function ownBytes(pieces: readonly Buffer[]): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(pieces.reduce((sum, { length }) => sum + length, 0))
+  let end = 0
+  for (const piece of pieces) end += piece.copy(bytes, end)
+  return bytes
 }
 
 export function serialisedList(texts: readonly StatusText[]): SerialisedList {
-  const state = combinedState(texts.map((text) => text.state))
-  const bytes = Buffer.from(`{"state":${JSON.stringify(state)},"statuses":[${texts.map((text) => text.json).join(',')}]}`)
-  return { bytes, etag: `"${hash('sha256', bytes, 'base64url').slice(0, 22)}"` }
+  const states = texts.map((text) => text.state)
+  const start = head(new Set(states))
+  const bytes = ownBytes([Buffer.from(`${start}${texts.map((text) => text.json).join(',')}${END}`)])
+  return { bytes, digest: digestOf(bytes, start.length), summary: commitState(states) }
 }
 
-/**
- * The list once statuses of it have been saved anew, or for the first time.
- * @param saved by context
- */
-export function withSaved(list: SerialisedList, saved: ReadonlyMap<string, StatusText>): SerialisedList {
-  const { statuses } = JSON.parse(list.bytes.toString()) as StatusList // eslint-disable-line @typescript-eslint/no-unsafe-type-assertion -- what it was made from
-  const texts = new Map(statuses.map((status) => [status.context, saved.get(status.context) ?? toText(status)]))
-  const first = [...saved].filter(([context]) => !texts.has(context))
-  return serialisedList(first.length > 0 ? inOrder([...texts, ...first]) : [...texts.values()])
-}
-
-function inOrder(texts: readonly (readonly [context: string, text: StatusText])[]): StatusText[] {
-  return texts
-    .map(([context, text]) => ({ key: Buffer.from(context), text }))
-    .sort((one, other) => Buffer.compare(one.key, other.key))
-    .map(({ text }) => text)
-}
-
+/** Without what the API does not show. */
 export function toText(status: CommitStatus): StatusText {
-  return { state: status.state, json: JSON.stringify(status) }
+  return { state: status.state, json: JSON.stringify(shownStatus(status)) }
+}
+
+/** A list in memory into which statuses can be put, at a cost that hardly depends on how many it has. */
+export class EditableList {
+  #list: SerialisedList
+  /** Of each status in its order. */
+  readonly #contexts: string[]
+  readonly #states: State[]
+  readonly #lengths: number[]
+
+  constructor(list: SerialisedList) {
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- what it was made from
+    const { statuses } = JSON.parse(list.bytes.toString()) as StatusList
+    this.#list = list
+    this.#contexts = statuses.map(({ context }) => context)
+    this.#states = statuses.map(({ state }) => state)
+    this.#lengths = statuses.map((status) => Buffer.byteLength(JSON.stringify(status)))
+  }
+
+  get list(): SerialisedList {
+    return this.#list
+  }
+
+  /** How many statuses it has. */
+  get size(): number {
+    return this.#contexts.length
+  }
+
+  /**
+   * Puts statuses in, each in place of the one of its context.
+   * @param saved by context
+   */
+  put(saved: ReadonlyMap<string, StatusText>): void {
+    const { bytes } = this.#list
+    const pieces: Buffer[] = []
+    let [read, place] = [head(new Set(this.#states)).length, 0]
+    /** Takes over the statuses before this place. */
+    const copyTo = (next: number): void => {
+      let length = 0
+      for (; place < next; place++) length += (this.#lengths[place] ?? 0) + 1
+      if (length > 0) pieces.push(bytes.subarray(read, read + length - 1))
+      read += length
+    }
+    const sorted = [...saved].map(([context, text]) => ({ context, key: Buffer.from(context), text }))
+    sorted.sort((one, other) => Buffer.compare(one.key, other.key))
+    const edits: { at: number; replaced: number; context: string; state: State; length: number }[] = []
+    for (const { context, key, text } of sorted) {
+      const at = this.#placeOf(key)
+      const replaced = this.#contexts[at] === context ? 1 : 0
+      copyTo(at)
+      const piece = Buffer.from(text.json)
+      pieces.push(piece)
+      if (replaced === 1) read += (this.#lengths[at] ?? 0) + 1
+      place += replaced
+      edits.push({ at, replaced, context, state: text.state, length: piece.length })
+    }
+    copyTo(this.#contexts.length)
+    for (const { at, replaced, context, state, length } of edits.toReversed()) {
+      this.#contexts.splice(at, replaced, context)
+      this.#states.splice(at, replaced, state)
+      this.#lengths.splice(at, replaced, length)
+    }
+    const start = head(new Set(this.#states))
+    const joined = pieces.flatMap((piece, index) => (index === 0 ? [piece] : [COMMA, piece]))
+    const made = ownBytes([Buffer.from(start), ...joined, Buffer.from(END)])
+    this.#list = { bytes: made, digest: digestOf(made, start.length), summary: commitState(this.#states) }
+  }
+
+  /** Where a context stands, or would. */
+  #placeOf(key: Buffer): number {
+    let [low, high] = [0, this.#contexts.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (Buffer.compare(Buffer.from(this.#contexts[middle] ?? ''), key) < 0) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}
+
+/** The statuses of a commit at one moment, some at a time, as often as they are asked for. */
+export interface StatusPages {
+  pages(): AsyncIterable<readonly StatusText[]>
+  close(): Promise<void>
+}
+
+/** Reads a list that is too large for the memory once, for its head, so that it can then be sent as it is read. */
+export async function largeList(source: StatusPages): Promise<LargeList> {
+  const digest = createHash('sha256')
+  const states = new Set<State>()
+  let [length, statuses, isFirst] = [0, 0, true]
+  try {
+    for await (const texts of source.pages()) {
+      for (const { state } of texts) states.add(state)
+      const bytes = pageBytes(texts, isFirst)
+      digest.update(bytes)
+      length += bytes.length
+      statuses += texts.length
+      isFirst = false
+    }
+  } catch (error) {
+    await source.close()
+    throw error
+  }
+  digest.update(END)
+  const start = Buffer.from(head(states))
+  return {
+    digest: digest.digest('base64url').slice(0, 22),
+    length: start.length + length + END.length,
+    summary: { ...commitState([...states]), statuses },
+    async *chunks() {
+      yield start
+      let isFirst = true
+      for await (const texts of source.pages()) {
+        yield pageBytes(texts, isFirst)
+        isFirst = false
+      }
+      yield Buffer.from(END)
+    },
+    pages: () => source.pages(),
+    close: async () => {
+      await source.close()
+    },
+  }
+}
+
+function pageBytes(texts: readonly StatusText[], isFirst: boolean): Buffer {
+  const joined = texts.map(({ json }) => json).join(',')
+  return Buffer.from(isFirst || joined === '' ? joined : `,${joined}`)
 }

@@ -4,22 +4,17 @@ import { join } from 'node:path'
 import Table from 'cli-table3'
 import { run } from './set-up/child.js'
 import { root } from './set-up/checkout.js'
+import { members } from './set-up/json.js'
 import { secondsSince, withProgress } from './set-up/progress.js'
 import { setUp } from './set-up.js'
+import { withSpecsOf } from './set-up/specs.js'
 import { offerTestPackages } from './set-up/system-packages.js'
 
 /**
- * What the specs in spec/faults/ write, a line each: at first that a fault is going to be injected, or why it cannot be
- * here, and at last what came of it. See spec/faults/fault.ts.
+ * What the specs in spec/faults/ write of a fault, a line each: at first that it is going to be injected, or why it
+ * cannot be here, then that this has begun, and at last what came of it. See spec/faults/fault.ts.
  *
- * @typedef {object} Row
- * @property {number} injected
- * @property {number} acknowledged
- * @property {number} lost
- * @property {number} wrong
- * @property {number | null} longestUnavailabilityMs
- *
- * @typedef {{ fault: string, skip?: string, row?: Row }} Line
+ * @typedef {{ skip?: unknown, begun?: unknown, row?: Record<string, unknown> }} Told
  */
 
 await setUp()
@@ -28,8 +23,18 @@ const folder = mkdtempSync(join(tmpdir(), 'faults-'))
 const rows = join(folder, 'rows')
 writeFileSync(rows, '')
 const start = performance.now()
-const specs = process.argv.length > 2 ? process.argv.slice(2) : ['spec/faults']
-const tap = [process.execPath, join(root, 'node_modules/.bin/tap'), '--disable-coverage', '--reporter=min', '--timeout=3600', ...specs]
+const specs =
+  process.argv.length > 2
+    ? process.argv.slice(2)
+    : ['spec/faults', 'spec/attacks/large-lists.test.ts', 'spec/attacks/private-by-time.test.ts']
+const tap = [
+  process.execPath,
+  join(root, 'node_modules/.bin/tap'),
+  '--disable-coverage',
+  '--reporter=min',
+  '--timeout=3600',
+  ...withSpecsOf(specs),
+]
 const env = { ...process.env, COMMIT_STATUS_FAULTS: 'long', COMMIT_STATUS_FAULT_ROWS: rows }
 const code = await withProgress(progress, async () => await run(tap, { env }))
 const faults = told()
@@ -38,29 +43,46 @@ rmSync(folder, { recursive: true })
 const table = new Table({
   head: ['fault', 'injected', 'acknowledged', 'lost', 'wrong', 'longest unavailability'],
   colAligns: ['left', 'right', 'right', 'right', 'right', 'right'],
-  style: { head: [], border: [] }
+  style: { head: [], border: [] },
 })
-for (const { fault, skip, row } of faults.values()) {
-  if (row) table.push([fault, row.injected, row.acknowledged, row.lost, row.wrong, row.longestUnavailabilityMs === null ? '' : `${row.longestUnavailabilityMs} ms`].map(String))
-  else table.push([fault, { colSpan: 5, content: skip ?? 'NO RESULT' }])
+for (const [fault, { skip, row }] of faults) {
+  if (row) {
+    const time = row['longestUnavailabilityMs']
+    const numbers = [
+      row['injected'],
+      row['acknowledged'],
+      row['lost'],
+      row['wrong'],
+      typeof time === 'number' ? `${time} ms` : '',
+    ]
+    table.push([fault, ...numbers.map(String)])
+  } else table.push([fault, { colSpan: 5, content: typeof skip === 'string' ? skip : 'NO RESULT' }])
 }
 console.log(table.toString())
-const isBad = [...faults.values()].some(({ skip, row }) => (row ? row.lost > 0 || row.wrong > 0 : skip === undefined))
-console.log(`${faults.size} faults in ${secondsSince(start)} s: ${isBad || code !== 0 ? 'NOT as it must be' : 'nothing lost, nothing wrong'}`)
+const isBad = [...faults.values()].some(({ skip, row }) =>
+  row ? row['lost'] !== 0 || row['wrong'] !== 0 : skip === undefined,
+)
+const verdict = isBad || code !== 0 ? 'NOT as it must be' : 'nothing lost, nothing wrong'
+console.log(`${faults.size} faults in ${secondsSince(start)} s: ${verdict}`)
 process.exitCode = isBad || code !== 0 ? 1 : 0
 
-/** @returns {Map<string, Line>} what has been told of each fault */
+/** @returns what has been told of each fault, by its name */
 function told() {
+  /** @type {Map<string, Told>} */
   const faults = new Map()
   for (const text of readFileSync(rows, 'utf8').split('\n').slice(0, -1)) {
-    /** @type {Line} */
-    const line = JSON.parse(text)
-    faults.set(line.fault, { ...faults.get(line.fault), ...line })
+    const { fault, row, ...rest } = members(JSON.parse(text))
+    const name = String(fault)
+    faults.set(name, { ...faults.get(name), ...rest, ...(row !== undefined && { row: members(row) }) })
   }
   return faults
 }
 
+/** A line that stays short, however many there are. */
 function progress() {
-  const done = [...told()].filter(([, { row }]) => row).map(([fault]) => fault)
-  return `faults: ${secondsSince(start)} s, done: ${done.join(', ') || 'nothing yet'}`
+  const faults = [...told()]
+  const done = faults.filter(([, { row }]) => row).length
+  const now = faults.filter(([, { begun, row }]) => begun && !row).map(([fault]) => fault)
+  const line = `faults: ${secondsSince(start)} s, ${done} done, now: ${now.join('; ') || 'between two'}`
+  return line.length > 100 ? `${line.slice(0, 99)}…` : line
 }

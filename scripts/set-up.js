@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import * as compile from './set-up/compile.js'
-import { describeFailure } from './set-up/failure.js'
+import { orEnd } from './set-up/failure.js'
 import * as libgit2 from './set-up/libgit2.js'
 import { checkNodeVersion } from './set-up/node.js'
 import * as packages from './set-up/packages.js'
@@ -15,18 +15,12 @@ const steps = [packages, libgit2, compile]
  * already. Ends the process with a message when that is not possible.
  */
 export async function setUp() {
-  try {
+  await orEnd(async () => {
     checkNodeVersion()
     // Short of work this starts no process, takes no lock and writes nothing: the service may run
     // as a user who cannot write here.
-    if (steps.every((step) => step.isCurrent())) return
-    await makeAll()
-  } catch (error) {
-    const text = describeFailure(error)
-    if (text === undefined) throw error
-    process.stderr.write(text)
-    process.exit(1)
-  }
+    if (!steps.every((step) => step.isCurrent())) await makeAll()
+  })
 }
 
 async function makeAll() {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { combinedState } from '../lib/combined-state.js'
-import { makeCommit, makeRepository } from './fixtures/git.js'
+import { makeRepositoryWithCommit } from './fixtures/git.js'
 import { startService } from './fixtures/service.js'
 
 t.test('If any status is failure or error, the combined state is failure', async (t) => {
@@ -18,7 +18,7 @@ t.test('Otherwise, it is success', async (t) => {
 
 t.test('A commit with no statuses has combined state null', async (t) => {
   const service = await startService(t)
-  const sha = await makeCommit(await makeRepository(service.repositories, 'alice/hello', { public: true }))
+  const { sha } = await makeRepositoryWithCommit(service.repositories, 'alice/hello', { public: true })
   const listed = await service.list('alice/hello', sha)
   t.equal(listed.status, 200)
   t.strictSame(listed.body, { state: null, statuses: [] })
@@ -26,7 +26,7 @@ t.test('A commit with no statuses has combined state null', async (t) => {
 
 t.test('The combined state follows every report, over HTTP', async (t) => {
   const service = await startService(t)
-  const sha = await makeCommit(await makeRepository(service.repositories, 'alice/hello', { public: true }))
+  const { sha } = await makeRepositoryWithCommit(service.repositories, 'alice/hello', { public: true })
   const token = await service.tokenOf('alice')
   const steps = [
     ['build', 'pending', 'pending'],

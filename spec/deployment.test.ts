@@ -4,18 +4,30 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { settings } from '../config/settings.js'
-import { readSettings } from '../lib/settings.js'
+import { readSettings } from '../lib/stand-alone/settings.js'
 import { LevelStore } from '../lib/store/level/level-store.js'
 import { commitId, repositoryNamed } from './fixtures/names.js'
+import { chapter, codeBlocks } from './fixtures/page.js'
 import { resultOf } from './fixtures/work.js'
 
-const readme = readFileSync('README.md', 'utf8')
-
 t.test('The sample settings file is read, and has every setting with its default, but for the folders', async (t) => {
-  const read = (file?: string) => readSettings({ environment: {}, home: '/', directory: process.cwd(), ...(file !== undefined && { file }) })
-  t.strictSame(read('config/settings.example.json'), { ...read(), repositories: '/srv/git', store: 'level:/var/lib/commit-status/store' })
-  const keysOf = (tree: object, path = ''): string[] => Object.entries(tree).flatMap(([name, value]: [string, unknown]) => (typeof value === 'object' && value !== null && !Array.isArray(value) ? keysOf(value, `${path}${name}.`) : [path + name]))
-  t.strictSame(keysOf(JSON.parse(readFileSync('config/settings.example.json', 'utf8')) as object), settings.map(({ key }) => key))
+  const read = (file?: string) =>
+    readSettings({ environment: {}, home: '/', directory: process.cwd(), ...(file !== undefined && { file }) })
+  t.strictSame(read('config/settings.example.json'), {
+    ...read(),
+    repositories: '/srv/git',
+    store: 'level:/var/lib/commit-status/store',
+  })
+  const keysOf = (tree: object, path = ''): string[] =>
+    Object.entries(tree).flatMap(([name, value]: [string, unknown]) =>
+      typeof value === 'object' && value !== null && !Array.isArray(value)
+        ? keysOf(value, `${path}${name}.`)
+        : [path + name],
+    )
+  t.strictSame(
+    keysOf(JSON.parse(readFileSync('config/settings.example.json', 'utf8')) as object),
+    settings.map(({ key }) => key),
+  )
 })
 
 t.test('The unit gives the service as long to stop as it may take', async (t) => {
@@ -34,18 +46,32 @@ t.test('nginx keeps connections for less long than the service, and waits longer
   t.ok(secondsOf('proxy_send_timeout') > setting('limits.requestSeconds'))
 })
 
-t.test('The script of the README prints the statuses of a backup', async (t) => {
+t.test('The script of the pages prints the statuses of a backup', async (t) => {
   const folder = t.testdir({})
   const store = await LevelStore.open(join(folder, 'store'))
   const at = Date.parse('2031-01-31T12:00:00.000Z')
-  await store.statuses.save(repositoryNamed('alice/hello'), commitId('c0ffee'), { context: 'test/unit', state: 'success', description: null, target_url: null }, at)
-  await store.statuses.save(repositoryNamed('_bob/x'), commitId('c0ffee'), { context: 'lint', state: 'failure', description: null, target_url: null }, at)
+  await store.statuses.save(
+    repositoryNamed('alice/hello'),
+    commitId('c0ffee'),
+    { context: 'test/unit', state: 'success', description: null, target_url: null },
+    at,
+  )
+  await store.statuses.save(
+    repositoryNamed('_bob/x'),
+    commitId('c0ffee'),
+    { context: 'lint', state: 'failure', description: null, target_url: null },
+    at,
+  )
   await store.grants.set({ owner: 'alice', user: 'bob', access: 'read' })
   await resultOf(store.maintenance.backUp(join(folder, 'backup')))
   await store.close()
-  const [, script = ''] = /```js\n(import \{ Level \} from 'level'\n.*?)```/s.exec(readme) ?? []
-  writeFileSync('build/readme-script.mjs', script)
-  const { stdout } = await promisify(execFile)(process.execPath, ['build/readme-script.mjs', join(folder, 'backup')])
+  const [script = ''] = codeBlocks(chapter('config/README.md', '## Your data'), 'js')
+  writeFileSync('build/page-script.mjs', script)
+  const { stdout } = await promisify(execFile)(process.execPath, ['build/page-script.mjs', join(folder, 'backup')])
   const { hex } = commitId('c0ffee')
-  t.equal(stdout, `2031-01-31T12:00:00.000Z _bob/x ${hex} failure lint\n2031-01-31T12:00:00.000Z alice/hello ${hex} success test/unit\n`)
+  t.equal(
+    stdout,
+    `2031-01-31T12:00:00.000Z _bob/x ${hex} failure lint\n2031-01-31T12:00:00.000Z alice/hello ${hex} success ` +
+      `test/unit\n`,
+  )
 })

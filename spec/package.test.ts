@@ -1,89 +1,157 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { fetchJson } from './fixtures/embedded.js'
-import { makeCommit, makeRepository } from './fixtures/git.js'
+import { makeRepositoryWithCommit } from './fixtures/git.js'
+import { chapter, codeBlocks } from './fixtures/page.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 /** By `env`, since tap puts into every environment what its own processes need. */
 const clean = ['-i', `PATH=${process.env['PATH'] ?? ''}`, `HOME=${process.env['HOME'] ?? ''}`]
-const run = async (file: string, args: string[], cwd: string) => await promisify(execFile)('env', [...clean, file, ...args], { cwd })
+const run = async (file: string, args: string[], cwd: string) =>
+  await promisify(execFile)('env', [...clean, file, ...args], { cwd })
 
-/** Another project with our package installed from `npm pack`; its other dependencies are those that are here. */
-const project = mkdtempSync(join(tmpdir(), 'consumer-'))
-const installed = join(project, 'node_modules/commit-status')
+/** What the README says to do, in the folder of a git server with a checkout beside it. */
+const folder = mkdtempSync(join(tmpdir(), 'consumer-'))
+const project = join(folder, 'server')
+const installed = join(project, 'node_modules/commit-status-service')
+const [pack = '', install = '', setUp = ''] = codeBlocks(chapter('README.md', '## Embed it'), 'sh').join('').split('\n')
 t.teardown(() => {
-  rmSync(project, { recursive: true })
+  rmSync(folder, { recursive: true })
 })
 
 t.before(async () => {
-  mkdirSync(installed, { recursive: true })
-  for (const name of readdirSync(join(root, 'node_modules'))) {
-    if (name !== 'nodegit' && !name.startsWith('.')) symlinkSync(join(root, 'node_modules', name), join(project, 'node_modules', name))
+  mkdirSync(project)
+  writeFileSync(join(project, 'package.json'), '{"type":"module","private":true}')
+  t.match([pack, install, setUp], [/^npm pack /, /^npm install /, / set-up$/])
+  // Not over a symbolic link: npm would leave out what the package bundles.
+  await run('sh', ['-euc', pack.replace('../commit-status', root)], project)
+  await run('sh', ['-euc', install], project)
+  // What else the examples use is what is here.
+  for (const name of ['express', '@types']) {
+    if (!existsSync(join(project, 'node_modules', name))) {
+      symlinkSync(join(root, 'node_modules', name), join(project, 'node_modules', name))
+    }
   }
-  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', project], root)
-  const [pack] = JSON.parse(stdout) as [{ filename: string }]
-  await run('tar', ['-xzf', join(project, pack.filename), '-C', installed, '--strip-components=1'], project)
-  writeFileSync(join(project, 'package.json'), '{"type":"module"}')
+})
+
+t.test('The package brings what is needed, and nothing of our tests', async (t) => {
+  const files = readdirSync(installed, { recursive: true, encoding: 'utf8' }).filter(
+    (file) => !file.includes('node_modules'),
+  )
+  for (const file of ['LICENSE', 'README.md', 'lib/README.md', 'build/lib/index.js', 'build/lib/index.d.ts']) {
+    t.ok(files.includes(file), file)
+  }
+  t.strictSame(
+    files.filter((file) => /\.test\.|^spec\/(?!README)|^lib\/.*\.ts$/.test(file)),
+    [],
+  )
 })
 
 t.test('Before its libgit2 is built, the package says which command builds it', async (t) => {
   mkdirSync(join(project, 'git'))
-  writeFileSync(join(project, 'early.js'), "import { createCommitStatusService } from 'commit-status'\nawait createCommitStatusService({ repositories: 'git', store: 'level:store' }).catch((error) => console.log(error.message))\n")
+  writeFileSync(
+    join(project, 'early.js'),
+    "import { createCommitStatusService } from 'commit-status-service'\nawait createCommitStatusService({ " +
+      "repositories: 'git', store: 'level:store' }).catch((error) => console.log(error.message))\n",
+  )
   const { stdout } = await run(process.execPath, ['early.js'], project)
-  t.equal(stdout, 'libgit2 is not built; run: npx commit-status set-up\n')
+  t.equal(stdout, `libgit2 is not built; run: ${setUp}\n`)
 })
 
 t.test('One command makes the package work, with types', async (t) => {
   // The build itself takes minutes, and is the one that the set-up of these specs has made.
   cpSync(join(root, 'build/libgit2'), join(installed, 'build/libgit2'), { recursive: true, preserveTimestamps: true })
-  const { stderr } = await run(process.execPath, [join(installed, 'scripts/commit-status'), 'set-up'], project)
+  const { stderr } = await run('sh', ['-euc', setUp], project)
   t.notMatch(stderr, /building/)
 
   writeFileSync(
     join(project, 'typed.ts'),
-    `import { createCommitStatusService, ServiceError, type AccessPolicy, type StatusEvent } from 'commit-status'
-const accessPolicy: AccessPolicy = { access: async (user, repository) => (user === repository.owner ? 'write' : 'none') }
+    `import { createCommitStatusService, ServiceError } from 'commit-status-service'
+import type { AccessPolicy, StatusEvent } from 'commit-status-service'
+const access: AccessPolicy['access'] = async (user, repository) => (user === repository.owner ? 'write' : 'none')
+const accessPolicy: AccessPolicy = { access }
 const service = await createCommitStatusService({ repositories: './git', store: 'level:./store', accessPolicy })
 service.on('status', ({ repository, status }: StatusEvent) => console.log(repository, status.state))
 await service.report('alice/hello', process.argv[2] ?? '', { state: 'success' }, 'alice')
-try { await service.list('alice/none', '') } catch (error) { if (error instanceof ServiceError) console.log(error.code) }
+await service.list('alice/none', '').catch((error) => { if (error instanceof ServiceError) console.log(error.code) })
 await service.close()
 `,
   )
-  await run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '--strict', '--skipLibCheck', '--target', 'es2022', '--module', 'nodenext', '--types', 'node', 'typed.ts'], project)
-  const sha = await makeCommit(await makeRepository(join(project, 'git'), 'alice/hello', { format: 'sha256' }))
+  await run(
+    process.execPath,
+    [
+      join(root, 'node_modules/typescript/bin/tsc'),
+      '--strict',
+      '--skipLibCheck',
+      '--target',
+      'es2022',
+      '--module',
+      'nodenext',
+      '--types',
+      'node',
+      'typed.ts',
+    ],
+    project,
+  )
+  const { sha } = await makeRepositoryWithCommit(join(project, 'git'), 'alice/hello', { format: 'sha256' })
   const { stdout } = await run(process.execPath, ['typed.js', sha], project)
   t.equal(stdout, 'alice/hello success\nrepository_not_found\n')
 })
 
-/** The JavaScript of the README's chapter "Inside your git server". */
-const [, chapter = ''] = readFileSync(join(root, 'README.md'), 'utf8').split('## Inside your git server')
-const examples = [...(chapter.split('\n## ')[0] ?? '').matchAll(/```js\n(.*?)```/gs)].map(([, code = '']) => code)
+t.test('A command of the package works, on the store of the host', async (t) => {
+  const environment = [`COMMIT_STATUS_STORE=level:${join(project, 'store')}`, 'COMMIT_STATUS_REPOSITORIES=git']
+  const { stdout } = await run('env', [...environment, 'node_modules/.bin/commit-status', 'store', 'stats'], project)
+  t.match(stdout, /^repositories +1\ncommits +1\nstatuses +1\n/)
+})
 
-for (const [index, name] of ['node:http', 'express'].entries()) {
-  t.test(`The README's lines for ${name} work as they are pasted`, async (t) => {
+/** Every example of the pages that is JavaScript for a host. */
+const examples = [
+  ...codeBlocks(chapter('README.md', '## Embed it'), 'js'),
+  ...codeBlocks(chapter('lib/README.md', '## Embedding'), 'js'),
+].map((code) =>
+  code
+    .replaceAll('/srv/git', join(project, 'git'))
+    .replaceAll('level:/var/lib/commit-status', `level:${join(project, 'store')}`),
+)
+
+for (const name of ['node:http', 'express']) {
+  t.test(`The lines of the pages for ${name} work as they are pasted`, async (t) => {
     const port = await freePort()
-    const code = (examples[index] ?? '').replace('/srv/git', join(project, 'git')).replace('/var/lib/commit-status', join(project, 'store')).replace('8080', String(port))
-    t.match(code, name)
-    writeFileSync(join(project, `${index}.js`), code)
-    const child = spawn('env', [...clean, process.execPath, `${index}.js`], { cwd: project, stdio: ['ignore', 'inherit', 'inherit'] })
+    const code = examples.find((example) => example.includes(`'${name}'`)) ?? ''
+    writeFileSync(join(project, 'example.js'), code.replace('8080', String(port)))
+    const child = spawn('env', [...clean, process.execPath, 'example.js'], {
+      cwd: project,
+      stdio: ['ignore', 'inherit', 'inherit'],
+    })
     t.teardown(async () => {
       if (child.kill()) await once(child, 'exit')
     })
     const url = `http://127.0.0.1:${port}`
     await answering(url)
     t.equal(await (await fetch(`${url}/some/page`)).text(), 'everything else is yours\n')
-    t.strictSame(await fetchJson(`${url}/api/v1/repos/alice/hello/commits/${'0'.repeat(40)}/statuses`).then(({ status, body }) => ({ status, body })), { status: 401, body: { error: 'authentication required' } })
+    t.strictSame(
+      await fetchJson(`${url}/api/v1/repos/alice/hello/commits/${'0'.repeat(40)}/statuses`).then(
+        ({ status, body }) => ({ status, body }),
+      ),
+      { status: 401, body: { error: 'authentication required' } },
+    )
   })
 }
+
+t.test('The lines of the pages for administration work as they are pasted', async (t) => {
+  const code = examples.find((example) => example.includes('administration')) ?? ''
+  writeFileSync(join(project, 'administration.js'), code)
+  const { stdout } = await run(process.execPath, ['administration.js'], project)
+  t.match(stdout, /^cst_\w{48} \[\n {2}\{\n {4}id: '/)
+  t.match(stdout, /\n\{ statuses: 0, kept: 0 \}\n$/)
+})
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')

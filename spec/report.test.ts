@@ -2,14 +2,14 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
 import { ServiceError } from '../lib/errors.js'
-import { allowedState, invalidBody, keptFieldRules, reportShape } from '../lib/report.js'
+import { invalidBody, parseFields, parseShape, parseState } from '../lib/report.js'
 import { bodies, modelOf, type Verdict } from './fixtures/report-model.js'
 
 /** What lib/report.ts makes of a body; its checks run in the order of the specification. */
 function judge(body: unknown): Verdict {
   try {
-    const shape = reportShape(body)
-    return { status: 201, saved: { ...keptFieldRules(allowedState(shape.state), shape) } }
+    const shape = parseShape(body)
+    return { status: 201, saved: { ...parseFields(parseState(shape.state), shape) } }
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
     if (error.code === 'invalid_body' && error.message.startsWith('invalid JSON body')) return { status: 400 }
@@ -26,7 +26,8 @@ t.test('Every body is judged as the specification says', async (t) => {
     return isDeepStrictEqual(judge(body), verdict)
   })
   t.doesNotThrow(() => fc.assert(judgedAlike, { numRuns: 3000 }))
-  for (const kind of ['201', '400', 'state', 'context', 'description', 'target_url']) t.ok((seen.get(kind) ?? 0) > 30, `${kind} was met`)
+  for (const kind of ['201', '400', 'state', 'context', 'description', 'target_url'])
+    t.ok((seen.get(kind) ?? 0) > 30, `${kind} was met`)
 })
 
 t.test('A refused body is told what is wrong with it, and nothing that it holds', async (t) => {
@@ -39,7 +40,7 @@ t.test('A refused body is told what is wrong with it, and nothing that it holds'
     [{ state: 'success', description: 1 }, 'invalid JSON body: description must be string,null'],
     [{ state: 'success', target_url: ['https://a/'] }, 'invalid JSON body: target_url must be string,null'],
   ]
-  for (const [body, message] of cases) t.throws(() => reportShape(body), { code: 'invalid_body', status: 400, message })
+  for (const [body, message] of cases) t.throws(() => parseShape(body), { code: 'invalid_body', status: 400, message })
   t.match(invalidBody(), { code: 'invalid_body', status: 400, message: /^invalid JSON body/ })
 })
 
@@ -59,13 +60,17 @@ t.test('A refused field is told its rule', async (t) => {
     [{ target_url: 'http://a/\ud800' }, 'target_url must be well-formed Unicode'],
   ]
   for (const [fields, message] of cases) {
-    t.throws(() => keptFieldRules('success', { state: 'success', ...fields }), { code: 'field_invalid', status: 422, message })
+    t.throws(() => parseFields('success', { state: 'success', ...fields }), {
+      code: 'field_invalid',
+      status: 422,
+      message,
+    })
   }
 })
 
 t.test('Of several broken fields the first one decides: context, description, target_url', async (t) => {
   const broken = { state: 'success', context: '', description: '\0', target_url: '' }
-  t.throws(() => keptFieldRules('success', broken), { message: /^context / })
-  t.throws(() => keptFieldRules('success', { ...broken, context: 'ci' }), { message: /^description / })
-  t.throws(() => keptFieldRules('success', { ...broken, context: 'ci', description: '' }), { message: /^target_url / })
+  t.throws(() => parseFields('success', broken), { message: /^context / })
+  t.throws(() => parseFields('success', { ...broken, context: 'ci' }), { message: /^description / })
+  t.throws(() => parseFields('success', { ...broken, context: 'ci', description: '' }), { message: /^target_url / })
 })

@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { CommandPlace, executable } from './fixtures/command.js'
+import { chapter, codeBlocks } from './fixtures/page.js'
 
-const [, chapter = ''] = readFileSync(new URL('../README.md', import.meta.url), 'utf8').split('\n## Try it\n')
-const blocks = [...(chapter.split('\n## ')[0] ?? '').matchAll(/```sh\n(.*?)```/gs)].map(([, lines = '']) => lines)
+const blocks = codeBlocks(chapter('README.md', '## Try it'), 'sh')
 
 for (const format of ['sha1', 'sha256'] as const) {
   t.test(`The README's walk-through works as it is pasted (${format})`, async (t) => {
@@ -26,11 +26,30 @@ for (const format of ['sha1', 'sha256'] as const) {
     t.notMatch(pasted, /8080|data\//)
     // Each answer of curl on a line of its own.
     const script = pasted.replaceAll(/^curl .*$/gm, '$&; echo')
-    const variables = [`PATH=${process.env['PATH'] ?? ''}`, 'HOME=/nonexistent', `COMMIT_STATUS_REPOSITORIES=${place.repositories}`, `COMMIT_STATUS_STORE=level:${place.store}`]
+    const variables = [
+      `PATH=${process.env['PATH'] ?? ''}`,
+      'HOME=/nonexistent',
+      `COMMIT_STATUS_REPOSITORIES=${place.repositories}`,
+      `COMMIT_STATUS_STORE=level:${place.store}`,
+    ]
     const { stdout } = await promisify(execFile)('env', ['-i', ...variables, 'bash', '-euc', script])
-    const answers = stdout.split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Record<string, unknown>)
-    const final = { context: 'build', state: 'success', description: '42 tests', target_url: 'https://ci.example.com/1' }
-    t.match(answers, [{ state: 'pending', context: 'build' }, { state: 'pending', statuses: [{ state: 'pending' }] }, final, { state: 'success', statuses: [final] }, { state: 'success', statuses: [final] }])
+    const answers = stdout
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+    const final = {
+      context: 'build',
+      state: 'success',
+      description: '42 tests',
+      target_url: 'https://ci.example.com/1',
+    }
+    t.match(answers, [
+      { state: 'pending', context: 'build' },
+      { state: 'pending', statuses: [{ state: 'pending' }] },
+      final,
+      { state: 'success', statuses: [final] },
+      { state: 'success', statuses: [final] },
+    ])
     t.equal(String(answers[0]?.['sha']).length, format === 'sha1' ? 40 : 64)
   })
 }

@@ -1,8 +1,10 @@
-import type { UnixUser } from '../audit.js'
-import type { CommitStatus } from '../commit-status.js'
-import type { StoreCounts, StoreFindings, TokenRecord, TokenUse } from '../store/store.js'
-import type { Work } from '../work.js'
-import type { ReportedCommit } from './latest-commits.js'
+import type { StoredStatus } from '../commit-status.js'
+import type { TokenRecord, TokenUse } from '../parts/records.js'
+import type { StoreCounts, StoreFindings } from '../parts/store-administration.js'
+import type { TokenLimits } from '../parts/token-limits.js'
+import type { Task } from '../parts/task.js'
+import type { Actor } from './audit-log.js'
+import type { ReportedItem } from './reported-commits.js'
 import type { ImportCounts } from './store-import.js'
 import type { PruneCounts, PruneFinding, PruneRequest } from './store-prune.js'
 import type { StoreStatistics } from './store-statistics.js'
@@ -36,7 +38,7 @@ export interface RepositoryCounts {
 }
 
 /** As many commits as an admin is told of at once. */
-export const MOST_COMMITS = 1000
+export const MAX_COMMITS = 1000
 
 /**
  * What an admin does with a service, whether it is running or not; every change is on disk, and seen by the running
@@ -45,53 +47,67 @@ export const MOST_COMMITS = 1000
  * All reject with `AdministrationError` when an argument is wrong or what it names does not exist.
  */
 export interface Administration {
-  /** @param request.expiresAt ISO 8601, `null`: never */
-  createToken(request: { user: string; name: string; scopes: readonly string[]; expiresAt: string | null }, by?: UnixUser): Promise<{ token: string } & ListedToken>
+  /**
+   * @param request.expiresAt ISO 8601, `null`: never; its limits, if any, stay those of the token: another one has
+   *   other limits
+   */
+  createToken(
+    request: { user: string; name: string; scopes: readonly string[]; expiresAt: string | null } & TokenLimits,
+    by?: Actor,
+  ): Promise<{ token: string } & ListedToken>
   listTokens(user: string | null): Promise<ListedToken[]>
-  revokeToken(id: string, by?: UnixUser): Promise<void>
-  grantAccess(on: string, user: string, access: string, by?: UnixUser): Promise<void>
-  revokeAccess(on: string, user: string, by?: UnixUser): Promise<void>
+  revokeToken(id: string, by?: Actor): Promise<void>
+  /**
+   * Makes a link that signs a user in to the pages: once, within ten minutes.
+   * @returns its address, and when it is over
+   */
+  createSignIn(user: string, by?: Actor): Promise<{ url: string; expires_at: string }>
+  /** Ends the sessions and links of a user. @returns how many there were */
+  endSignIns(user: string, by?: Actor): Promise<number>
+  grantAccess(on: string, user: string, access: string, by?: Actor): Promise<void>
+  revokeAccess(on: string, user: string, by?: Actor): Promise<void>
   /** @param on `null`: every grant; `owner`: its repositories' grants too */
   listAccess(on: string | null): Promise<ListedGrant[]>
   listRepositories(): Promise<ListedRepositories>
-  setVisibility(repository: string, visibility: 'public' | 'private', by?: UnixUser): Promise<void>
+  setVisibility(repository: string, visibility: 'public' | 'private', by?: Actor): Promise<void>
   countRepository(repository: string): Promise<RepositoryCounts>
   /**
    * Moves the statuses and grants of a repository to another name, as `Store.renameRepository` does.
    * @returns what there was to move, a moment before
    */
-  renameRepository(from: string, to: string, by?: UnixUser): Promise<RepositoryCounts>
+  renameRepository(from: string, to: string, by?: Actor): Promise<RepositoryCounts>
   /** Removes the statuses and grants of a repository. @returns what there was, a moment before */
-  deleteRepository(repository: string, by?: UnixUser): Promise<RepositoryCounts>
+  deleteRepository(repository: string, by?: Actor): Promise<RepositoryCounts>
   /** @param sha `null`: of every commit that has any */
-  listStatuses(repository: string, sha: string | null): Work<null, CommitStatus>
+  listStatuses(repository: string, sha: string | null): Task<null, StoredStatus>
   /**
-   * The commits of a repository that were reported on last, the latest first, with their statuses.
-   * @param limit 1 to `MOST_COMMITS`
+   * The commits of a repository that were reported on last, the latest first, each before its statuses.
+   * @param sha only this commit; `null`: every one
+   * @param limit 1 to `MAX_COMMITS`
    */
-  latestCommits(repository: string, limit: number): Work<ReportedCommit[]>
+  listCommits(repository: string, sha: string | null, limit: number): Task<null, ReportedItem>
   /**
    * Removes statuses of a commit, damaged ones too.
    * @param context `null`: of every context
    * @returns how many there were
    */
-  deleteStatuses(repository: string, sha: string, context: string | null, by?: UnixUser): Promise<number>
+  deleteStatuses(repository: string, sha: string, context: string | null, by?: Actor): Promise<number>
   /** Counts what is in the store. @param top how many repositories are told, those with the most statuses */
-  storeStatistics(top: number): Work<StoreStatistics>
+  storeStatistics(top: number): Task<StoreStatistics>
   /**
    * The lines of an export, in the form of export-format.ts. It fails at the first value that is damaged.
    * @param repository `null`: everything
    */
-  exportStore(repository: string | null): Work<null, string>
+  exportStore(repository: string | null): Task<null, string>
   /** Puts what an export has into the store, once all of its lines have been checked; see store-import.ts. */
-  importStore(lines: AsyncIterable<string>, by?: UnixUser): Work<ImportCounts>
+  importStore(lines: AsyncIterable<string>, by?: Actor): Task<ImportCounts>
   /** Removes statuses of what is gone, or counts them; see store-prune.ts. */
-  pruneStore(request: PruneRequest, by?: UnixUser): Work<PruneCounts, PruneFinding>
+  pruneStore(request: PruneRequest, by?: Actor): Task<PruneCounts, PruneFinding>
   /** Reads everything, and checks every checksum there is. */
-  verifyStore(): Work<StoreFindings>
+  verifyStore(): Task<StoreFindings>
   /**
    * Copies everything, as it was at one moment, to a folder that is new or empty; nothing is left there on failure.
    * @param folder absolute path, as the service sees it
    */
-  backUpStore(folder: string): Work<StoreCounts>
+  backUpStore(folder: string): Task<StoreCounts>
 }

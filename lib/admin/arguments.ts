@@ -1,34 +1,57 @@
+import { ArgumentError } from '../errors.js'
 import { parseObjectId, type ObjectId } from '../object-id.js'
+import type { TokenLimits } from '../parts/token-limits.js'
 import { isOwnerName, parseRepositoryName, type RepositoryName } from '../repository-name.js'
-import { AdministrationError } from './administration-error.js'
+import { isPattern, PATTERN_RULE } from '../verdict/pattern.js'
 
 /*
- * What an admin names, checked where it enters. All throw AdministrationError for what breaks the name rules.
+ * What an admin names, checked where it enters. All throw ArgumentError for what breaks the name rules.
  */
 
 export function checkUser(user: string): string {
-  if (!isOwnerName(user)) throw new AdministrationError(`${JSON.stringify(user)} is no user name: 1 to 100 of A-Z a-z 0-9 . _ -, not starting with . or -`)
+  if (!isOwnerName(user))
+    throw new ArgumentError(
+      `${JSON.stringify(user)} is no user name: 1 to 100 of A-Z a-z 0-9 . _ -, not starting with . or -`,
+    )
   return user
 }
 
 export function checkRepository(full: string): RepositoryName {
   const name = parseRepositoryName(full)
-  if (!name) throw new AdministrationError(`${JSON.stringify(full)} is no repository name: <owner>/<repo>`)
+  if (!name) throw new ArgumentError(`${JSON.stringify(full)} is no repository name: <owner>/<repo>`)
   return name
 }
 
 export function checkCommit(sha: string): ObjectId {
   const commit = parseObjectId(sha)
-  if (!commit) throw new AdministrationError(`${sha} is not a full 40 or 64 character hex commit id`)
+  if (!commit) throw new ArgumentError(`${sha} is not a full 40 or 64 character hex commit id`)
   return commit
 }
 
 /** What a right is on: `owner` or `owner/repo`. */
-export function target(on: string): { owner: string; repository?: RepositoryName } {
+export function grantTarget(on: string): { owner: string; repository?: RepositoryName } {
   if (on.includes('/')) {
     const repository = checkRepository(on)
     return { owner: repository.owner, repository }
   }
-  if (!isOwnerName(on)) throw new AdministrationError(`${JSON.stringify(on)} is no owner name: 1 to 100 of A-Z a-z 0-9 . _ -, not starting with . or -`)
+  if (!isOwnerName(on))
+    throw new ArgumentError(
+      `${JSON.stringify(on)} is no owner name: 1 to 100 of A-Z a-z 0-9 . _ -, not starting with . or -`,
+    )
   return { owner: on }
+}
+
+/** As many repositories, and as many patterns, a token may be limited to. */
+const MAX_LIMITS = 100
+
+/** What a token is to be limited to. An empty list would make a token for nothing: it is a mistake. */
+export function checkLimits({ repositories, contexts, access }: TokenLimits): void {
+  for (const [what, list] of Object.entries({ repositories, contexts }))
+    if (list && (!Array.isArray(list) || list.length === 0 || list.length > MAX_LIMITS))
+      throw new ArgumentError(`a token is limited to a list of 1 to ${MAX_LIMITS} ${what}`)
+  for (const repository of repositories ?? []) checkRepository(repository)
+  for (const pattern of contexts ?? [])
+    if (!isPattern(pattern)) throw new ArgumentError(`${JSON.stringify(pattern)} is no pattern: ${PATTERN_RULE}`)
+  if (access !== undefined && !['read', 'write'].includes(access))
+    throw new ArgumentError(`access must be read or write, not ${JSON.stringify(access)}`)
 }

@@ -1,12 +1,26 @@
 import { createHash } from 'node:crypto'
-import { STATES, type CommitStatus } from '../commit-status.js'
-import { toJson } from '../json-line.js'
+import type { Reporter, StoredStatus } from '../commit-status.js'
+import { errorMessage } from '../errors.js'
 import { parseObjectId } from '../object-id.js'
-import { reasonOf } from '../reason.js'
-import { keptFieldRules } from '../report.js'
+import {
+  grantMembers,
+  recordSchema,
+  statusExtras,
+  statusMembers,
+  tokenExtras,
+  tokenMembers,
+  tokenUseMembers,
+  type Grant,
+  type TokenRecord,
+  type TokenUse,
+} from '../parts/records.js'
+import type { RepositoryStatus } from '../parts/store-administration.js'
+import { limitsOf } from '../parts/token-limits.js'
+import { parseFields } from '../report.js'
 import { isOwnerName, parseRepositoryName, type RepositoryName } from '../repository-name.js'
 import { Schema } from '../schema.js'
-import type { Grant, RepositoryStatus, TokenRecord, TokenUse } from '../store/store.js'
+import { checkLimits } from './arguments.js'
+import { jsonLine } from './ndjson.js'
 
 /**
  * The form in which a store is moved to another one, of whatever kind: lines of JSON, each with a member `type`.
@@ -15,6 +29,9 @@ import type { Grant, RepositoryStatus, TokenRecord, TokenUse } from '../store/st
  * SHA-256 of all bytes before it.
  */
 const VERSION = 1
+
+/** How far the clocks of two machines may be apart. */
+const DAY_MILLISECONDS = 24 * 60 * 60 * 1000
 
 export type ExportRecord =
   | { readonly type: 'token'; readonly token: TokenRecord & TokenUse }
@@ -47,7 +64,7 @@ export class ExportLines {
   }
 
   #digested(content: object): string {
-    const line = toJson(content)
+    const line = jsonLine(content)
     this.#digest.update(`${line}\n`)
     return line
   }
@@ -55,7 +72,13 @@ export class ExportLines {
 
 function contentOf(record: ExportRecord): object {
   if (record.type === 'token') return { type: 'token', ...record.token }
-  if (record.type === 'grant') return { type: 'grant', on: record.grant.repository?.full ?? record.grant.owner, user: record.grant.user, access: record.grant.access }
+  if (record.type === 'grant')
+    return {
+      type: 'grant',
+      on: record.grant.repository?.full ?? record.grant.owner,
+      user: record.grant.user,
+      access: record.grant.access,
+    }
   return { type: 'status', repository: record.repository.full, ...record.status }
 }
 
@@ -67,8 +90,14 @@ export class ExportUnsound extends Error {
 /** Checks the lines of an export, in their order. */
 export class ExportCheck {
   readonly #digest = createHash('sha256')
+  readonly #latest: string
   #lines = 0
   #isEnded = false
+
+  /** @param now milliseconds since 1970 UTC */
+  constructor(now: number) {
+    this.#latest = new Date(now + DAY_MILLISECONDS).toISOString()
+  }
 
   /**
    * Checks the next line.
@@ -79,10 +108,11 @@ export class ExportCheck {
     this.#lines++
     try {
       const record = this.#read(line)
+      if (record) this.#refuseFuture(record)
       this.#digest.update(`${line}\n`)
       return record
     } catch (error) {
-      throw new ExportUnsound(`line ${this.#lines} is not what an export has there: ${reasonOf(error)}`)
+      throw new ExportUnsound(`line ${this.#lines} is not what an export has there: ${errorMessage(error)}`)
     }
   }
 
@@ -99,41 +129,63 @@ export class ExportCheck {
     return undefined
   }
 
+  /** A time that no report reaches would stay for good, since `updated_at` never goes back. */
+  #refuseFuture(record: ExportRecord): void {
+    if (record.type === 'grant') return
+    const { created_at, ...more } = record.type === 'status' ? record.status : record.token
+    const other = 'updated_at' in more ? more.updated_at : more.last_used_at
+    // Times of this form sort as text.
+    const late = [created_at, other ?? ''].find((time) => time > this.#latest)
+    if (late !== undefined) throw new Error(`${late} is more than a day ahead`)
+  }
+
   #checkEnd(line: string): void {
     const end = parsed(line)
     if (!isLast(end)) throw new Error('it is no end')
-    if (end.records !== this.#lines - 2) throw new Error(`it counts ${end.records} records, and there are ${this.#lines - 2}`)
-    if (end.sha256 !== this.#digest.copy().digest('hex')) throw new Error('the lines before it are not those that were written (SHA-256)')
+    if (end.records !== this.#lines - 2)
+      throw new Error(`it counts ${end.records} records, and there are ${this.#lines - 2}`)
+    if (end.sha256 !== this.#digest.copy().digest('hex'))
+      throw new Error('the lines before it are not those that were written (SHA-256)')
     this.#isEnded = true
   }
 }
 
 const text = { type: 'string' }
-const nullable = { type: ['string', 'null'] }
 const id = { type: 'string', pattern: '^[\\w-]{1,100}$' }
 
-const isFirst = new Schema<{ version: number }>(members({ type: { const: 'export' }, version: { type: 'integer' }, repository: nullable })).is
-const isLast = new Schema<{ records: number; sha256: string }>(members({ type: { const: 'end' }, records: { type: 'integer' }, sha256: text })).is
-const isStatus = new Schema<{ repository: string } & CommitStatus>(
-  members({ type: { const: 'status' }, repository: text, id, sha: text, context: text, state: { enum: STATES }, description: nullable, target_url: nullable, created_at: text, updated_at: text }),
+const isFirst = new Schema<{ version: number }>(
+  line('export', { version: { type: 'integer' }, repository: { type: ['string', 'null'] } }),
 ).is
-const isGrant = new Schema<{ on: string; user: string; access: 'read' | 'write' }>(members({ type: { const: 'grant' }, on: text, user: text, access: { enum: ['read', 'write'] } })).is
+const isLast = new Schema<{ records: number; sha256: string }>(
+  line('end', { records: { type: 'integer' }, sha256: text }),
+).is
+const isStatus = new Schema<{ repository: string } & StoredStatus>(
+  line('status', { ...statusMembers, repository: text, id }, statusExtras),
+).is
+const isGrant = new Schema<{ on: string; user: string; access: 'read' | 'write' }>(
+  line('grant', { on: text, user: text, ...grantMembers }),
+).is
 const isToken = new Schema<TokenRecord & TokenUse>(
-  members({
-    type: { const: 'token' },
-    id,
-    digest: { type: 'string', pattern: '^[0-9a-f]{64}$' },
-    user: text,
-    name: text,
-    scopes: { type: 'array', items: { const: 'repo' } },
-    created_at: text,
-    expires_at: nullable,
-    last_used_at: nullable,
-  }),
+  line(
+    'token',
+    {
+      ...tokenMembers,
+      ...tokenUseMembers,
+      id,
+      digest: { type: 'string', pattern: '^[0-9a-f]{64}$' },
+      scopes: { type: 'array', items: { const: 'repo' } },
+    },
+    tokenExtras,
+  ),
 ).is
 
-function members(properties: Readonly<Record<string, object>>): object {
-  return { type: 'object', required: Object.keys(properties), properties, additionalProperties: false }
+/** The schema of a line of this type, with these members, maybe some of the others, and no more. */
+function line(
+  type: string,
+  members: Readonly<Record<string, object>>,
+  others: Readonly<Record<string, object>> = {},
+): object {
+  return { ...recordSchema({ type: { const: type }, ...members }, others), additionalProperties: false }
 }
 
 function parsed(line: string): unknown {
@@ -143,7 +195,8 @@ function parsed(line: string): unknown {
 function checkFirst(line: string): void {
   const first = parsed(line)
   if (!isFirst(first)) throw new Error('it is no export')
-  if (first.version !== VERSION) throw new Error(`it is of version ${first.version}, and this program knows version ${VERSION}`)
+  if (first.version !== VERSION)
+    throw new Error(`it is of version ${first.version}, and this program knows version ${VERSION}`)
 }
 
 function isEnd(line: string): boolean {
@@ -157,23 +210,49 @@ function isEnd(line: string): boolean {
 export function recordOf(line: string): ExportRecord {
   const content = parsed(line)
   if (isStatus(content)) return statusOf(content)
-  if (isGrant(content)) return { type: 'grant', grant: { ...target(content.on), user: checkedUser(content.user), access: content.access } }
+  if (isGrant(content))
+    return { type: 'grant', grant: { ...target(content.on), user: checkedUser(content.user), access: content.access } }
   if (isToken(content)) {
     const { id, digest, user, name, scopes, created_at, expires_at, last_used_at } = content
+    const limits = limitsOf(content)
+    checkLimits(limits)
     for (const time of [created_at, expires_at, last_used_at]) if (time !== null) checkTime(time)
-    return { type: 'token', token: { id, digest, user: checkedUser(user), name, scopes, created_at, expires_at, last_used_at } }
+    return {
+      type: 'token',
+      token: { id, digest, user: checkedUser(user), name, scopes, created_at, expires_at, last_used_at, ...limits },
+    }
   }
   throw new Error('it is no status, grant or token')
 }
 
 /** By the rules that every status has kept: a store relies on them. */
-function statusOf({ repository: full, id, sha, context, state, description, target_url, created_at, updated_at }: { repository: string } & CommitStatus): ExportRecord {
+function statusOf({
+  repository: full,
+  id,
+  sha,
+  context,
+  state,
+  description,
+  target_url,
+  created_at,
+  updated_at,
+  reporter,
+}: { repository: string } & StoredStatus): ExportRecord {
   const repository = checkedRepository(full)
   if (parseObjectId(sha)?.hex !== sha) throw new Error('sha is no commit id')
-  const report = keptFieldRules(state, { state, context, description, target_url })
+  const report = parseFields(state, { state, context, description, target_url })
   for (const time of [created_at, updated_at]) checkTime(time)
   if (updated_at < created_at) throw new Error('updated_at is before created_at')
-  return { type: 'status', repository, status: { id, sha, ...report, created_at, updated_at } }
+  return {
+    type: 'status',
+    repository,
+    status: { id, sha, ...report, created_at, updated_at, ...(reporter && { reporter: reporterOf(reporter) }) },
+  }
+}
+
+/** Its members alone: a line may have more in it. */
+function reporterOf({ user, token }: Reporter): Reporter {
+  return { user, token }
 }
 
 function target(on: string): Pick<Grant, 'owner' | 'repository'> {
@@ -195,5 +274,6 @@ function checkedUser(name: string): string {
 
 function checkTime(time: string): void {
   const milliseconds = Date.parse(time)
-  if (Number.isNaN(milliseconds) || new Date(milliseconds).toISOString() !== time) throw new Error(`${JSON.stringify(time)} is no time`)
+  if (Number.isNaN(milliseconds) || new Date(milliseconds).toISOString() !== time)
+    throw new Error(`${JSON.stringify(time)} is no time`)
 }

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 
 /** What every system takes as the path of a Unix socket (sun_path has 104 bytes on some, 108 on Linux). */
-const MOST_BYTES = 103
+const MAX_BYTES = 103
 
 /** What is left for the folder of the link, which TMPDIR names: it may be long itself. */
-const MOST_FOLDER_BYTES = MOST_BYTES - '/cst-XXXXXX/s/socket'.length
+const MAX_FOLDER_BYTES = MAX_BYTES - '/cst-XXXXXX/s/socket'.length
 
 /**
  * Where a store's administration socket stands: in a folder of its own that only the owner may enter.
@@ -21,8 +21,8 @@ export function socketPath(folder: string): string {
  * through a symbolic link that is gone when its promise settles.
  */
 export async function withShortPath<T>(path: string, use: (short: string) => Promise<T>): Promise<T> {
-  if (Buffer.byteLength(path) <= MOST_BYTES) return await use(path)
-  const folder = await mkdtemp(join(Buffer.byteLength(tmpdir()) <= MOST_FOLDER_BYTES ? tmpdir() : '/tmp', 'cst-'))
+  if (Buffer.byteLength(path) <= MAX_BYTES) return await use(path)
+  const folder = await mkdtemp(join(Buffer.byteLength(tmpdir()) <= MAX_FOLDER_BYTES ? tmpdir() : '/tmp', 'cst-'))
   try {
     const link = join(folder, 's')
     await symlink(dirname(path), link)

@@ -1,9 +1,11 @@
 import { mkdtemp, open, rm, type FileHandle } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { linesOf } from '../lines.js'
+import { linesOf } from './ndjson.js'
 
-/** Where lines wait on disk, however many there are. Nobody else can read them, and whatever happens nothing is left. */
+/**
+ * Where lines wait on disk, however many there are. Nobody else can read them, and whatever happens nothing is left.
+ */
 export class Spool {
   readonly #file: FileHandle
   #bytes = 0

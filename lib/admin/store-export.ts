@@ -1,20 +1,27 @@
+import { AdministrationError } from '../errors.js'
+import type { Grant } from '../parts/records.js'
+import type { StatusPage, StoreContents } from '../parts/store-administration.js'
+import type { Store } from '../parts/store.js'
+import { batches, type Task } from '../parts/task.js'
 import type { RepositoryName } from '../repository-name.js'
-import type { Grant, Store, StoreContents } from '../store/store.js'
-import type { Work } from '../work.js'
-import { AdministrationError } from './administration-error.js'
 import { ExportLines, type ExportRecord } from './export-format.js'
 
 /** The lines of an export; without its last line, which is the end of its work, it is no export. */
-export async function* exportStore(store: Store, contents: StoreContents, repository?: RepositoryName): Work<null, string> {
+export async function* exportStore(
+  store: Store,
+  contents: StoreContents,
+  repository?: RepositoryName,
+): Task<null, string> {
   const lines = new ExportLines()
   const grants = new WaitingGrants(await store.grants.list(repository?.owner, repository))
   let items = [lines.first(repository ?? null)]
   if (!repository) for (const record of await ofStore(store)) items.push(lines.of(record))
   const isEmpty = repository !== undefined && grants.isEmpty
   let [current, done] = ['', 0]
-  for await (const page of contents.pages(repository)) {
+  for await (const page of repository ? pagesOf(store, repository) : contents.pages()) {
     for (const { repository, status } of page.statuses) {
-      if (repository.full !== current) items.push(...grants.takeOn(repository.full).map((grant) => lines.of({ type: 'grant', grant })))
+      if (repository.full !== current)
+        items.push(...grants.takeOn(repository.full).map((grant) => lines.of({ type: 'grant', grant })))
       current = repository.full
       items.push(lines.of({ type: 'status', repository, status }))
     }
@@ -27,10 +34,19 @@ export async function* exportStore(store: Store, contents: StoreContents, reposi
   return null
 }
 
+async function* pagesOf(store: Store, repository: RepositoryName): AsyncGenerator<StatusPage> {
+  for await (const batch of batches(store.statuses.scan(repository))) {
+    yield { statuses: batch.map((status) => ({ repository, status })), share: undefined }
+  }
+}
+
 /** What is of no repository. */
 async function ofStore({ tokens, grants }: Store): Promise<ExportRecord[]> {
   const onOwners = (await grants.list()).filter(({ repository }) => repository === undefined)
-  return [...(await tokens.list()).map((token): ExportRecord => ({ type: 'token', token })), ...onOwners.map((grant): ExportRecord => ({ type: 'grant', grant }))]
+  return [
+    ...(await tokens.list()).map((token): ExportRecord => ({ type: 'token', token })),
+    ...onOwners.map((grant): ExportRecord => ({ type: 'grant', grant })),
+  ]
 }
 
 /** The grants on repositories, until the statuses of theirs come. */

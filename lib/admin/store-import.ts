@@ -1,9 +1,12 @@
-import { LineTooLong } from '../lines.js'
+import { AdministrationError } from '../errors.js'
+import type { Clock } from '../parts/clock.js'
+import type { Grant, TokenRecord, TokenUse } from '../parts/records.js'
+import type { StoreContents, StoreCounts } from '../parts/store-administration.js'
+import type { Store } from '../parts/store.js'
+import { batches, type Task } from '../parts/task.js'
 import type { RepositoryName } from '../repository-name.js'
-import type { Grant, Store, StoreContents, StoreCounts, TokenRecord, TokenUse } from '../store/store.js'
-import { inPieces, type Work } from '../work.js'
-import { AdministrationError } from './administration-error.js'
 import { ExportCheck, ExportUnsound, recordOf, repositoryOf } from './export-format.js'
+import { LineTooLong } from './ndjson.js'
 import { Spool } from './spool.js'
 
 /** What was in an export. */
@@ -35,11 +38,21 @@ interface Run {
  * @param counts what is in the store by now, for whoever must know when the work is ended early
  * @param changed hears of tokens that were new, and of grants, once they are in the store
  */
-export async function* importStore(store: Store, contents: StoreContents, lines: AsyncIterable<string>, counts: Counts, changed: Changed): Work<ImportCounts> {
+export async function* importStore(
+  store: Store,
+  contents: StoreContents,
+  lines: AsyncIterable<string>,
+  counts: Counts,
+  changed: Changed,
+  clock: Clock,
+): Task<ImportCounts> {
   const spool = await Spool.open()
   try {
-    const runs = yield* checked(lines, spool)
-    for (const run of runs) yield* run.repository ? intoRepository(contents, run.repository, spool, run, counts, changed) : intoStore(store, spool, run, counts, changed)
+    const runs = yield* checked(lines, spool, clock.now())
+    for (const run of runs)
+      yield* run.repository
+        ? intoRepository(contents, run.repository, spool, run, counts, changed)
+        : intoStore(store, spool, run, counts, changed)
     return counts
   } finally {
     await spool.close()
@@ -47,21 +60,21 @@ export async function* importStore(store: Store, contents: StoreContents, lines:
 }
 
 /** Checks all lines, and puts them aside; what is wrong is said as the first thing that is. */
-async function* checked(lines: AsyncIterable<string>, spool: Spool): Work<Run[]> {
-  const check = new ExportCheck()
+async function* checked(lines: AsyncIterable<string>, spool: Spool, now: number): Task<Run[]> {
+  const check = new ExportCheck(now)
   const runs: Run[] = []
   let done = 0
   try {
-    for await (const piece of inPieces(lines)) {
+    for await (const batch of batches(lines)) {
       let end = spool.bytes
-      for (const line of piece) {
+      for (const line of batch) {
         const record = check.take(line)
         const start = end
         end += Buffer.byteLength(line) + 1
         if (record) extend(runs, repositoryOf(record), start, end)
       }
-      await spool.add(piece)
-      done += piece.length
+      await spool.add(batch)
+      done += batch.length
       yield { progress: { phase: 'checking', done } }
     }
     check.end()
@@ -78,13 +91,20 @@ function extend(runs: Run[], repository: RepositoryName | undefined, start: numb
   else runs.push({ repository, start, end })
 }
 
-async function* intoRepository(contents: StoreContents, repository: RepositoryName, spool: Spool, run: Run, counts: Counts, changed: Changed): Work<void> {
+async function* intoRepository(
+  contents: StoreContents,
+  repository: RepositoryName,
+  spool: Spool,
+  run: Run,
+  counts: Counts,
+  changed: Changed,
+): Task<void> {
   const granted: Grant[] = []
   const merge = contents.merge(repository)
   const more = nothingImported()
   try {
-    for await (const piece of inPieces(spool.lines(run.start, run.end))) {
-      const records = piece.map(recordOf)
+    for await (const batch of batches(spool.lines(run.start, run.end))) {
+      const records = batch.map(recordOf)
       const statuses = records.flatMap((record) => (record.type === 'status' ? [record.status] : []))
       const grants = records.flatMap((record) => (record.type === 'grant' ? [record.grant] : []))
       more.saved += await merge.add(statuses, grants)
@@ -101,10 +121,10 @@ async function* intoRepository(contents: StoreContents, repository: RepositoryNa
   }
 }
 
-async function* intoStore(store: Store, spool: Spool, run: Run, counts: Counts, changed: Changed): Work<void> {
+async function* intoStore(store: Store, spool: Spool, run: Run, counts: Counts, changed: Changed): Task<void> {
   const known = new Map((await store.tokens.list()).map((token) => [token.id, token]))
-  for await (const piece of inPieces(spool.lines(run.start, run.end))) {
-    const records = piece.map(recordOf)
+  for await (const batch of batches(spool.lines(run.start, run.end))) {
+    const records = batch.map(recordOf)
     const tokens = records.flatMap((record) => (record.type === 'token' ? [record.token] : []))
     const grants = records.flatMap((record) => (record.type === 'grant' ? [record.grant] : []))
     // Before it is done: of what fails midway some may be there.
@@ -128,13 +148,22 @@ async function* intoStore(store: Store, spool: Spool, run: Run, counts: Counts, 
   }
 }
 
-function laterUses(tokens: readonly (TokenRecord & TokenUse)[], known: ReadonlyMap<string, TokenUse>): Map<string, string> {
+function laterUses(
+  tokens: readonly (TokenRecord & TokenUse)[],
+  known: ReadonlyMap<string, TokenUse>,
+): Map<string, string> {
   return new Map(
-    tokens.flatMap(({ id, last_used_at }) => (last_used_at !== null && last_used_at > (known.get(id)?.last_used_at ?? '') ? [[id, last_used_at]] : [])),
+    tokens.flatMap(({ id, last_used_at }) =>
+      last_used_at !== null && last_used_at > (known.get(id)?.last_used_at ?? '') ? [[id, last_used_at]] : [],
+    ),
   )
 }
 
-function progress(spool: Spool, { end }: Run, ...counts: Counts[]): { progress: { phase: string; done: number; share: number } } {
+function progress(
+  spool: Spool,
+  { end }: Run,
+  ...counts: Counts[]
+): { progress: { phase: string; done: number; share: number } } {
   const done = counts.reduce((sum, { statuses, tokens, grants }) => sum + statuses + tokens + grants, 0)
   return { progress: { phase: 'importing', done, share: end / spool.bytes } }
 }

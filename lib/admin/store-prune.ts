@@ -1,13 +1,12 @@
 import type { CommitStatus } from '../commit-status.js'
+import { AdministrationError, errorMessage } from '../errors.js'
 import type { Commits } from '../git/commits.js'
-import type { Repository } from '../git/repositories.js'
 import type { RepositoryFolder } from '../git/repository-folder.js'
 import { parseObjectId } from '../object-id.js'
-import { reasonOf } from '../reason.js'
+import type { Repository } from '../parts/repositories.js'
+import type { RepositoryStatus, StoreContents } from '../parts/store-administration.js'
+import type { Task } from '../parts/task.js'
 import type { RepositoryName } from '../repository-name.js'
-import type { RepositoryStatus, StoreContents } from '../store/store.js'
-import type { Work } from '../work.js'
-import { AdministrationError } from './administration-error.js'
 
 /** Which statuses may go: those of which any of this is so. */
 export interface PruneRequest {
@@ -53,7 +52,11 @@ export interface PruneParts {
  * Finds what may go and, where that is asked for, removes it; a status that changes meanwhile stays.
  * @param counts what has been found and done by now, for whoever must know when the work is ended early
  */
-export async function* pruneStore(parts: PruneParts, request: PruneRequest, counts = nothingPruned()): Work<PruneCounts, PruneFinding> {
+export async function* pruneStore(
+  parts: PruneParts,
+  request: PruneRequest,
+  counts = nothingPruned(),
+): Task<PruneCounts, PruneFinding> {
   const judge = new Judge(parts, request)
   if (request.goneRepositories) await judge.proveFolder()
   let done = 0
@@ -67,7 +70,8 @@ export async function* pruneStore(parts: PruneParts, request: PruneRequest, coun
       }
       const verdicts = await judge.judge(repository, ofRepository)
       for (const [reason, doomed] of verdicts.doomed) {
-        const statuses = request.remove && doomed.length > 0 ? await parts.contents.remove(repository, doomed) : doomed.length
+        const statuses =
+          request.remove && doomed.length > 0 ? await parts.contents.remove(repository, doomed) : doomed.length
         counts.statuses += statuses
         tally.add(reason, statuses)
       }
@@ -105,8 +109,12 @@ class Tally {
 
   get findings(): PruneFinding[] {
     const repository = this.repository.full
-    const gone = [...this.#counts].filter(([, statuses]) => statuses > 0).map(([reason, statuses]): PruneFinding => ({ repository, reason, statuses }))
-    return this.#kept > 0 ? [...gone, { repository, reason: 'kept', statuses: this.#kept, because: this.#because }] : gone
+    const gone = [...this.#counts]
+      .filter(([, statuses]) => statuses > 0)
+      .map(([reason, statuses]): PruneFinding => ({ repository, reason, statuses }))
+    return this.#kept > 0
+      ? [...gone, { repository, reason: 'kept', statuses: this.#kept, because: this.#because }]
+      : gone
   }
 
   add(reason: PruneReason, statuses: number): void {
@@ -154,7 +162,9 @@ class Judge {
 
   /** @param statuses of the repository */
   async judge(repository: RepositoryName, statuses: readonly CommitStatus[]): Promise<Verdicts> {
-    const doomed = new Map<PruneReason, CommitStatus[]>([['older', statuses.filter(({ updated_at }) => updated_at < this.#before)]])
+    const doomed = new Map<PruneReason, CommitStatus[]>([
+      ['older', statuses.filter(({ updated_at }) => updated_at < this.#before)],
+    ])
     const others = statuses.filter(({ updated_at }) => updated_at >= this.#before)
     const judged = new Set<CommitStatus>()
     try {
@@ -166,12 +176,18 @@ class Judge {
     } catch (error) {
       if (error instanceof AdministrationError) throw error
       this.#unreadable = { full: repository.full, error }
-      return { doomed, kept: others.length - judged.size, because: reasonOf(error) }
+      return { doomed, kept: others.length - judged.size, because: errorMessage(error) }
     }
   }
 
-  /** Which of these statuses are of something gone, and which of them that has been told of; throws when it cannot be told of more. */
-  async *#look(repository: RepositoryName, statuses: readonly CommitStatus[]): AsyncGenerator<[PruneReason, gone: readonly CommitStatus[], looked: readonly CommitStatus[]]> {
+  /**
+   * Which of these statuses are of something gone, and which of them that has been told of; throws when it cannot be
+   * told of more.
+   */
+  async *#look(
+    repository: RepositoryName,
+    statuses: readonly CommitStatus[],
+  ): AsyncGenerator<[PruneReason, gone: readonly CommitStatus[], looked: readonly CommitStatus[]]> {
     const { goneCommits, goneRepositories } = this.#request
     if (statuses.length === 0 || !(goneCommits || goneRepositories)) return
     if (this.#unreadable?.full === repository.full) throw this.#unreadable.error
@@ -181,7 +197,8 @@ class Judge {
       yield ['repository gone', statuses, statuses]
     }
     if (!found || !goneCommits) return
-    for (const ofCommit of byCommit(statuses)) yield ['commit gone', (await this.#has(found, ofCommit[0])) ? [] : ofCommit, ofCommit]
+    for (const ofCommit of byCommit(statuses))
+      yield ['commit gone', (await this.#has(found, ofCommit[0])) ? [] : ofCommit, ofCommit]
   }
 
   async #has({ directory, identity }: Repository, { sha }: CommitStatus): Promise<boolean> {

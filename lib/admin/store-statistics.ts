@@ -1,5 +1,6 @@
-import type { Store, StoreContents } from '../store/store.js'
-import type { Work } from '../work.js'
+import type { StoreContents } from '../parts/store-administration.js'
+import type { Store } from '../parts/store.js'
+import type { Task } from '../parts/task.js'
 
 /** What is in a store. */
 export interface StoreStatistics {
@@ -24,14 +25,17 @@ export interface RepositoryCount {
 }
 
 /** Counts what is in a store. */
-export async function* storeStatistics(store: Store, contents: StoreContents, top: number): Work<StoreStatistics> {
+export async function* storeStatistics(store: Store, contents: StoreContents, top: number): Task<StoreStatistics> {
   const most = new Most(top)
   let [repositories, commits, statuses] = [0, 0, 0]
   let [repository, sha] = ['', '']
   let ofRepository = 0
   let [oldest, newest]: [string | null, string | null] = [null, null]
   for await (const page of contents.pages()) {
-    for (const { repository: { full }, status } of page.statuses) {
+    for (const {
+      repository: { full },
+      status,
+    } of page.statuses) {
       if (full !== repository) {
         most.add({ repository, statuses: ofRepository })
         ;[repository, sha, ofRepository] = [full, '', 0]
@@ -49,7 +53,17 @@ export async function* storeStatistics(store: Store, contents: StoreContents, to
   }
   most.add({ repository, statuses: ofRepository })
   const [tokens, grants, bytes] = await Promise.all([store.tokens.list(), store.grants.list(), contents.bytes()])
-  return { repositories, commits, statuses, tokens: tokens.length, grants: grants.length, bytes, oldest, newest, top: most.repositories }
+  return {
+    repositories,
+    commits,
+    statuses,
+    tokens: tokens.length,
+    grants: grants.length,
+    bytes,
+    oldest,
+    newest,
+    top: most.repositories,
+  }
 }
 
 /** The repositories with the most statuses, the largest first. */
@@ -67,6 +81,8 @@ class Most {
 
   add(count: RepositoryCount): void {
     if (count.statuses === 0) return
-    this.#repositories = [...this.#repositories, count].sort((one, other) => other.statuses - one.statuses).slice(0, this.#most)
+    this.#repositories = [...this.#repositories, count]
+      .sort((one, other) => other.statuses - one.statuses)
+      .slice(0, this.#most)
   }
 }

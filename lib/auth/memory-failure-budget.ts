@@ -1,9 +1,10 @@
 import { LRUCache } from 'lru-cache'
-import { clientKey } from './client-key.js'
-import type { FailureBudget } from './failure-budget.js'
+import { clientKey } from '../parts/client-key.js'
+import type { Prompt } from '../parts/eventual.js'
+import type { FailureBudget } from '../parts/failure-budget.js'
 
 /** Clients remembered at once; past that, the one that failed least recently is forgotten. */
-const MOST_CLIENTS = 100_000
+const MAX_CLIENTS = 100_000
 
 /** The failures of a client since the first one that counts. */
 interface Window {
@@ -13,10 +14,10 @@ interface Window {
 }
 
 /** A budget in the memory of this process. */
-export class MemoryFailureBudget implements FailureBudget {
+export class MemoryFailureBudget implements Prompt<FailureBudget> {
   readonly #limit: number
   readonly #windowSeconds: number
-  readonly #windows = new LRUCache<string, Window>({ max: MOST_CLIENTS })
+  readonly #windows = new LRUCache<string, Window>({ max: MAX_CLIENTS })
 
   /**
    * @param limit failures a client may make in a window; the next attempt is refused
@@ -27,20 +28,21 @@ export class MemoryFailureBudget implements FailureBudget {
     this.#windowSeconds = windowSeconds
   }
 
-  async retryAfter(address: string): Promise<number> {
+  retryAfter(address: string): number {
     // As it mostly is: nobody has failed.
-    if (this.#windows.size === 0) return await Promise.resolve(0)
+    if (this.#windows.size === 0) return 0
     const window = this.#windows.peek(clientKey(address))
-    return await Promise.resolve(window && window.failures >= this.#limit ? secondsLeft(window) : 0)
+    return window && window.failures >= this.#limit ? secondsLeft(window) : 0
   }
 
-  async recordFailure(address: string): Promise<number> {
+  recordFailure(address: string): number {
     const key = clientKey(address)
     const known = this.#windows.get(key)
-    const window = known && secondsLeft(known) > 0 ? known : { endsAt: performance.now() + this.#windowSeconds * 1000, failures: 0 }
+    const window =
+      known && secondsLeft(known) > 0 ? known : { endsAt: performance.now() + this.#windowSeconds * 1000, failures: 0 }
     window.failures++
     this.#windows.set(key, window)
-    return await Promise.resolve(window.failures > this.#limit ? secondsLeft(window) : 0)
+    return window.failures > this.#limit ? secondsLeft(window) : 0
   }
 }
 

@@ -29,7 +29,8 @@ export function makeToken(prefix: string): string {
  *   No look-up is needed to refuse those.
  */
 export function digestToken(prefix: string, token: string): TokenDigest | undefined {
-  if (token.length !== prefix.length + 1 + RANDOM_DIGITS + CHECKSUM_DIGITS || !token.startsWith(`${prefix}_`)) return undefined
+  if (token.length !== prefix.length + 1 + RANDOM_DIGITS + CHECKSUM_DIGITS || !token.startsWith(`${prefix}_`))
+    return undefined
   const random = token.slice(0, -CHECKSUM_DIGITS)
   if (token.slice(-CHECKSUM_DIGITS) !== checksum(random)) return undefined
   const digest = hash('sha256', token, 'hex')

@@ -1,15 +1,18 @@
 import { timingSafeEqual } from 'node:crypto'
-import type { Clock } from '../clock.js'
-import type { Logger } from '../logger.js'
-import type { TokenRecord, TokenStore } from '../store/store.js'
-import type { Authenticator, Identity } from './authenticator.js'
-import { digestToken, makeToken } from './token.js'
+import type { Authenticator, Identity } from '../parts/authenticator.js'
+import type { Clock } from '../parts/clock.js'
+import { andThen, type Eventual, type Prompt } from '../parts/eventual.js'
+import type { Logger } from '../parts/logger.js'
+import type { TokenRecord } from '../parts/records.js'
+import { limitsOf, type TokenLimits } from '../parts/token-limits.js'
+import type { TokenStore } from '../parts/store.js'
+import { digestToken, makeToken, type TokenDigest } from './token.js'
 
 /** The last use of a token is kept to the hour, and written down this often. */
 const USE_MILLISECONDS = 60 * 60 * 1000
 const NOTE_MILLISECONDS = 60 * 1000
 
-export interface NewToken {
+export interface NewToken extends TokenLimits {
   readonly user: string
   /** What the user calls it. */
   readonly name: string
@@ -19,7 +22,7 @@ export interface NewToken {
 }
 
 /** The personal access tokens of this service. */
-export class Tokens implements Authenticator {
+export class Tokens implements Prompt<Authenticator> {
   readonly #store: TokenStore
   readonly #prefix: string
   readonly #clock: Clock
@@ -43,10 +46,17 @@ export class Tokens implements Authenticator {
    * Makes a token. What is returned is shown to nobody again; only a digest is stored.
    * The token works, and survives a crash, once this has resolved.
    */
-  async create({ user, name, scopes, expiresAt }: NewToken): Promise<{ token: string; record: TokenRecord }> {
+  async create({
+    user,
+    name,
+    scopes,
+    expiresAt,
+    ...limits
+  }: NewToken): Promise<{ token: string; record: TokenRecord }> {
     const token = makeToken(this.#prefix)
     const digest = digestToken(this.#prefix, token)
-    if (!digest || (await this.#store.get(digest.id))) throw new Error('a new token must have a digest that no other has')
+    if (!digest || (await this.#store.get(digest.id)))
+      throw new Error('a new token must have a digest that no other has')
     const record: TokenRecord = {
       ...digest,
       user,
@@ -54,27 +64,36 @@ export class Tokens implements Authenticator {
       scopes,
       created_at: new Date(this.#clock.now()).toISOString(),
       expires_at: expiresAt === null ? null : new Date(expiresAt).toISOString(),
+      ...limitsOf(limits),
     }
     await this.#store.add(record)
     return { token, record }
   }
 
-  async authenticate(token: string): Promise<Identity | undefined> {
+  authenticate(token: string): Eventual<Identity | undefined> {
     const digest = digestToken(this.#prefix, token)
-    const record = digest && (await this.#store.get(digest.id))
+    return digest && andThen(this.#store.get(digest.id), (record) => this.#identity(digest, record))
+  }
+
+  #identity(digest: TokenDigest, record: TokenRecord | undefined): Identity | undefined {
     if (!record || !timingSafeEqual(Buffer.from(record.digest), Buffer.from(digest.digest))) return undefined
     const now = this.#clock.now()
     // Not `now >= …`: of what is no time, that would make a token without an end.
     if (record.expires_at !== null && !(now < Date.parse(record.expires_at))) return undefined
     this.#uses.set(record.id, now)
-    return { user: record.user, scopes: record.scopes }
+    return { user: record.user, scopes: record.scopes, tokenId: record.id, ...limitsOf(record) }
   }
 
-  /** Writes down which tokens were used; called now and then, and at the end. After a failure, which is logged, the next call tries again. */
+  /**
+   * Writes down which tokens were used; called now and then, and at the end. After a failure, which is logged, the next
+   * call tries again.
+   */
   async noteUses(): Promise<void> {
     const used = new Map(this.#uses)
     this.#uses.clear()
-    const uses = new Map([...used].map(([id, at]) => [id, hourOf(at)] as const).filter(([id, hour]) => this.#noted.get(id) !== hour))
+    const uses = new Map(
+      [...used].map(([id, at]) => [id, hourOf(at)] as const).filter(([id, hour]) => this.#noted.get(id) !== hour),
+    )
     if (uses.size === 0) return
     try {
       await this.#store.noteUse(uses)

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as pauseFor } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import type { ObjectId } from '../object-id.js'
 import { RepositoryUnreadable, type Commits } from './commits.js'
@@ -8,7 +8,7 @@ import { OpenRepository } from './nodegit.js'
 import { ObjectDatabase } from './object-database.js'
 
 /** A handle keeps the packs it has seen open, deleted ones too: hence a bound in number and in age. */
-const MOST_HANDLES = 64
+const MAX_HANDLES = 64
 const HANDLE_MILLISECONDS = 15_000
 
 /** How long a deleted or replaced repository may go unnoticed. */
@@ -18,8 +18,11 @@ const IDENTITY_MILLISECONDS = 500
  * How often a look-up is begun again, while packs come and go under it, and how long the handle that failed is kept
  * before that: whatever many callers ask for, one repository is not opened more often.
  */
-const MOST_ATTEMPTS = 6
+const MAX_ATTEMPTS = 6
 const PAUSE_MILLISECONDS = 25
+
+/** After this, a look-up is answered whatever it waits for, such as a network disk; clients get it within 5 s. */
+const DEADLINE_MILLISECONDS = 4000
 
 /** Where a repository is, and by what its handle is known. */
 interface Place {
@@ -31,9 +34,15 @@ interface Place {
 export class CommitFinder implements Commits {
   readonly #lookUps = new Map<string, Promise<boolean>>()
   readonly #handles: LRUCache<string, Handle>
+  readonly #deadlineMilliseconds: number
   #closed = false
 
-  constructor({ handles = MOST_HANDLES, handleMilliseconds = HANDLE_MILLISECONDS }: { handles?: number; handleMilliseconds?: number } = {}) {
+  constructor({
+    handles = MAX_HANDLES,
+    handleMilliseconds = HANDLE_MILLISECONDS,
+    deadlineMilliseconds = DEADLINE_MILLISECONDS,
+  }: { handles?: number; handleMilliseconds?: number; deadlineMilliseconds?: number } = {}) {
+    this.#deadlineMilliseconds = deadlineMilliseconds
     this.#handles = new LRUCache({
       max: handles,
       ttl: handleMilliseconds,
@@ -45,18 +54,18 @@ export class CommitFinder implements Commits {
   }
 
   async has(directory: string, id: ObjectId, identity = ''): Promise<boolean> {
-    const place = { directory, key: `${identity} ${directory}` }
-    // A miss reads the pack folder: of a flood of equal look-ups, one at a time is made.
-    const key = `${id.hex} ${place.key}`
-    // What one that began before this call did not find may have been pushed in between: only its yes counts here.
-    if (await this.#lookUps.get(key)?.catch(() => false)) return true
-    const later = this.#lookUps.get(key)
-    if (later) return await later
-    const lookUp: Promise<boolean> = this.#find(place, id).finally(() => {
-      if (this.#lookUps.get(key) === lookUp) this.#lookUps.delete(key)
+    let timer: NodeJS.Timeout | undefined
+    const tooLate = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        const seconds = this.#deadlineMilliseconds / 1000
+        reject(new RepositoryUnreadable(directory, new Error(`it has not answered for ${seconds} s`)))
+      }, this.#deadlineMilliseconds)
     })
-    this.#lookUps.set(key, lookUp)
-    return await lookUp
+    try {
+      return await Promise.race([this.#share({ directory, key: `${identity} ${directory}` }, id), tooLate])
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   /** Repositories that are held open. */
@@ -74,20 +83,37 @@ export class CommitFinder implements Commits {
     this.forget()
   }
 
+  /** One look-up for all who ask the same at the same time. */
+  async #share(place: Place, id: ObjectId): Promise<boolean> {
+    // A miss reads the pack folder: of a flood of equal look-ups, one at a time is made.
+    const key = `${id.hex} ${place.key}`
+    // What one that began before this call did not find may have been pushed in between: only its yes counts here.
+    if (await this.#lookUps.get(key)?.catch(() => false)) return true
+    const later = this.#lookUps.get(key)
+    if (later) return await later
+    const lookUp: Promise<boolean> = this.#find(place, id).finally(() => {
+      if (this.#lookUps.get(key) === lookUp) this.#lookUps.delete(key)
+    })
+    this.#lookUps.set(key, lookUp)
+    return await lookUp
+  }
+
   async #find(place: Place, id: ObjectId): Promise<boolean> {
     let reason: unknown
-    for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
-      const handle = await this.#handle(place)
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+      const handle = await this.#hold(place)
       try {
         const answer = await handle.has(id)
         if (answer !== undefined) return answer
         reason = new Error('its packs keep changing')
       } catch (error) {
         reason = error
+      } finally {
+        handle.release()
       }
       // No pause for a handle that may be from before a repack or a push.
       const pause = handle.openedAt + PAUSE_MILLISECONDS - performance.now()
-      if (pause > 0) await setTimeout(pause)
+      if (pause > 0) await pauseFor(pause)
       this.#drop(place.key, handle)
       // Nor is it the fault of an old handle only: what another one keeps open may be in the way.
       if (attempt > 1) this.#dropSharers(handle)
@@ -95,11 +121,17 @@ export class CommitFinder implements Commits {
     throw new RepositoryUnreadable(place.directory, reason)
   }
 
-  async #handle({ directory, key }: Place): Promise<Handle> {
+  /** @returns a handle that keeps its files until its `release()` */
+  async #hold({ directory, key }: Place): Promise<Handle> {
     const known = this.#handles.get(key)
-    if (known && (await known.isCurrent())) return known
-    if (known) this.#drop(key, known)
+    if (known) {
+      known.hold()
+      if (await known.isCurrent()) return known
+      known.release()
+      this.#drop(key, known)
+    }
     const handle = new Handle(directory)
+    handle.hold()
     if (this.#closed) handle.retire()
     else this.#handles.set(key, handle)
     return handle
@@ -131,6 +163,8 @@ class Handle {
   readonly #opened: Promise<Opened>
   #database: ObjectDatabase | undefined
   #checkedAt = this.openedAt
+  #holders = 0
+  #retired = false
 
   constructor(directory: string) {
     this.#directory = directory
@@ -164,7 +198,6 @@ class Handle {
    */
   async has(id: ObjectId): Promise<boolean | undefined> {
     const { repository, database, stamp } = await this.#opened
-    await database.refusePipe(id)
     const found = await repository.find(id)
     if (found !== 'nothing') return found === 'commit'
     // It is not there if no pack has come or gone since before the opening, and all of them are readable.
@@ -173,8 +206,20 @@ class Handle {
     return (await database.stamp()) === stamp ? false : undefined
   }
 
-  /** Lets go of the files once the last look-up under way has ended. */
+  /** Keeps the files, until `release()` is called as often. No handle that is retired may be held. */
+  hold(): void {
+    this.#holders++
+  }
+
+  release(): void {
+    this.#holders--
+    if (this.#retired) this.retire()
+  }
+
+  /** Lets go of the files once nobody holds the handle. */
   retire(): void {
+    this.#retired = true
+    if (this.#holders > 0) return
     this.#opened.then(
       ({ repository }) => {
         repository.close()

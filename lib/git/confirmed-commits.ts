@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache'
-import { idleMeter, type Meter } from '../meter.js'
 import type { ObjectId } from '../object-id.js'
+import { cacheShares } from '../parts/cache-shares.js'
+import { noopMeter, type Meter } from '../parts/meter.js'
+import type { Repository } from '../parts/repositories.js'
 import type { Commits } from './commits.js'
-import type { Repository } from './repositories.js'
 
-/** Commits remembered at once, about 150 bytes each, and the repositories that they are of. */
-const MOST_COMMITS = 150_000
-const MOST_REPOSITORIES = 10_000
+/** About what a commit that is remembered takes in memory, besides the characters of its key. */
+const COMMIT_BYTES = 400
 
 /** How long a commit that git has pruned meanwhile may still be confirmed. */
 const COMMIT_MILLISECONDS = 600_000
@@ -18,41 +18,40 @@ const COMMIT_MILLISECONDS = 600_000
 export class ConfirmedCommits {
   readonly #commits: Commits
   readonly #meter: Meter
-  readonly #confirmed = new LRUCache<string, true>({ max: MOST_COMMITS, ttl: COMMIT_MILLISECONDS })
-  /** By directory: a number for every repository that was there, since there are many commits of each. */
-  readonly #numbers = new LRUCache<string, { identity: string; number: number }>({ max: MOST_REPOSITORIES })
-  #latestNumber = 0
+  readonly #confirmed: LRUCache<string, true>
 
-  constructor(commits: Commits, meter: Meter = idleMeter) {
+  /** @param cacheBytes of commits that are remembered */
+  constructor(commits: Commits, meter: Meter = noopMeter, cacheBytes = cacheShares().commits) {
     this.#commits = commits
     this.#meter = meter
+    this.#confirmed = new LRUCache({
+      maxSize: cacheBytes,
+      sizeCalculation: (_, key) => COMMIT_BYTES + key.length,
+      ttl: COMMIT_MILLISECONDS,
+      // To look at the clock is dear.
+      ttlResolution: 1000,
+    })
+    meter.cacheSize('commits', () => this.#confirmed.calculatedSize)
   }
 
   /** Whether `id` names a commit of the repository. Throws as `Commits.has`. */
   has({ directory, identity }: Repository, id: ObjectId): boolean | Promise<boolean> {
     if (identity === undefined) return this.#commits.has(directory, id)
-    const key = `${this.#numberOf(directory, identity)} ${id.hex}`
+    const key = `${id.hex} ${identity} ${directory}`
     const isKnown = this.#confirmed.has(key)
-    this.#meter.cacheAsked('commits', isKnown)
+    this.#meter.cacheLookup('commits', isKnown)
     return isKnown || this.#confirm(key, directory, id, identity)
   }
 
-  /** To be called when repositories were deleted or renamed. */
+  /** To be called when repositories were deleted or renamed: what is held open of them is forgotten, too. */
   forget(): void {
+    this.#commits.forget()
     this.#confirmed.clear()
-    this.#numbers.clear()
   }
 
   async #confirm(key: string, directory: string, id: ObjectId, identity: string): Promise<boolean> {
     const found = await this.#commits.has(directory, id, identity)
     if (found) this.#confirmed.set(key, true)
     return found
-  }
-
-  #numberOf(directory: string, identity: string): number {
-    const known = this.#numbers.get(directory)
-    if (known?.identity === identity) return known.number
-    this.#numbers.set(directory, { identity, number: ++this.#latestNumber })
-    return this.#latestNumber
   }
 }

@@ -1,6 +1,6 @@
 import type nodegit from 'nodegit'
+import { StartError } from '../errors.js'
 import type { ObjectFormat, ObjectId } from '../object-id.js'
-import { StartError } from '../start-error.js'
 
 /** What libgit2 answers when an object is not in the object database (GIT_ENOTFOUND). */
 const NOT_FOUND = -3
@@ -25,7 +25,7 @@ declare module 'nodegit' {
 export type Found = 'commit' | 'another object' | 'nothing'
 
 /** Builds the libgit2 that is wanted, wherever this package is installed. */
-const SET_UP = 'npx commit-status set-up'
+const SET_UP = 'node_modules/.bin/commit-status set-up'
 
 /**
  * Loads libgit2.
@@ -43,9 +43,13 @@ export async function loadLibgit2(): Promise<{ lacks?: string }> {
   try {
     git.Oid.fromString('1'.repeat(64))
     return {}
-    /* c8 ignore next 3 -- the specs run with the libgit2 that the set-up builds, which knows these ids */
+    /* c8 ignore next 8 -- the specs run with the libgit2 that the set-up builds, which knows these ids */
   } catch {
-    return { lacks: `libgit2 was built without SHA-256: SHA-256 repositories are answered with 503; to mend it, run: ${SET_UP}` }
+    return {
+      lacks:
+        'libgit2 was built without SHA-256: SHA-256 repositories are answered with 503, and named pipes in a ' +
+        `repository hold up its look-ups; to mend it, run: ${SET_UP}`,
+    }
   }
 }
 
@@ -54,8 +58,7 @@ export class OpenRepository {
   readonly #git: typeof nodegit
   readonly #repository: nodegit.Repository
   readonly #format: ObjectFormat | undefined
-  #readers = 0
-  #closing = false
+  #closed = false
 
   private constructor(git: typeof nodegit, repository: nodegit.Repository) {
     this.#git = git
@@ -64,7 +67,11 @@ export class OpenRepository {
     this.#format = FORMATS[repository.oidType()]
   }
 
-  /** Opens without looking at who owns the files: the admin chose the folder. Rejects with libgit2's error. */
+  /**
+   * Opens without looking at who owns the files: the admin chose the folder. scripts/set-up/libgit2-bridge.h has it
+   * open the object database alone, in the object format that the repository's own config names.
+   * Rejects with libgit2's error.
+   */
   static async open(directory: string): Promise<OpenRepository> {
     // Here, so that what needs no libgit2 runs without it.
     const { default: git } = await import('nodegit')
@@ -79,19 +86,18 @@ export class OpenRepository {
   async find(id: ObjectId): Promise<Found> {
     // For an id of the other format, libgit2 1.9 writes past the end of a buffer as long as its own ids.
     if (id.format !== this.#format) return 'nothing'
-    this.#readers++
-    const outcome: unknown = await this.#git.Commit.lookup(this.#repository, this.#git.Oid.fromString(id.hex)).catch((error: unknown) => error)
-    this.#readers--
-    if (this.#closing) this.close()
+    if (this.#closed) throw new Error('the repository was closed')
+    const outcome: unknown = await this.#git.Commit.lookup(this.#repository, this.#git.Oid.fromString(id.hex)).catch(
+      (error: unknown) => error,
+    )
     if (outcome instanceof this.#git.Commit || hasCode(outcome, IS_COMMIT)) return 'commit'
     if (hasCode(outcome, NOT_FOUND)) return NO_COMMIT.includes(outcome.message) ? 'another object' : 'nothing'
     throw outcome
   }
 
-  /** Lets go of the files once the last look-up under way has ended; one that begins later does so again. */
+  /** Lets go of the files. No look-up may be under way; one that begins later rejects. */
   close(): void {
-    this.#closing = true
-    if (this.#readers > 0) return
+    this.#closed = true
     // What the garbage collector would do later; nothing is lost when libgit2 refuses.
     this.#repository.cleanup().catch(() => undefined)
   }

@@ -1,11 +1,18 @@
-import { open, readFile, readdir, realpath, stat } from 'node:fs/promises'
+import { readdir, realpath, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { ObjectFormat, ObjectId } from '../object-id.js'
-import { fileStatus } from './file-status.js'
 import type { Found } from './nodegit.js'
+import { openRegularFile, readSmallFile } from './regular-file.js'
 
 /** How deep git and libgit2 follow alternates of alternates. */
 const ALTERNATES_DEPTH = 6
+
+/**
+ * How many object folders a repository may borrow from, in whatever way, since each of them is looked into for an id
+ * that is not there; and how many paths a file of alternates may name. And how long it may be.
+ */
+const MAX_ALTERNATES = 64
+const MAX_ALTERNATES_BYTES = 64 * 1024
 
 /**
  * A file system stamps changes by a clock that stands still for some milliseconds: what changed this recently may
@@ -19,7 +26,10 @@ const BYTES: Readonly<Record<ObjectFormat, number>> = { sha1: 20, sha256: 32 }
 /** How long the 256 running totals of a pack's index are. */
 const TOTALS_BYTES = 256 * 4
 
-/** The object folders of a repository: its own and those it borrows from (gitrepository-layout, objects/info/alternates). */
+/**
+ * The object folders of a repository: its own and those it borrows from (gitrepository-layout,
+ * objects/info/alternates).
+ */
 export class ObjectDatabase {
   readonly #folders: ReadonlySet<string>
   #packsProved: Promise<void> | undefined
@@ -29,23 +39,16 @@ export class ObjectDatabase {
     this.#folders = folders
   }
 
-  /** Rejects also where libgit2 must not open the repository, as it would wait for ever. */
+  /** Rejects also where libgit2 must not open the repository, as it would take too long. */
   static async open(repository: string): Promise<ObjectDatabase> {
-    const folders = new Set<string>()
-    await refusePipe(join(repository, 'config'))
-    await addWithAlternates(folders, await canonical(join(repository, 'objects')), ALTERNATES_DEPTH)
-    await Promise.all([...folders].map(async (folder) => await refusePipes(packsOf(folder))))
-    return new ObjectDatabase(folders)
+    const alternates = new Alternates()
+    await alternates.follow(await canonical(join(repository, 'objects')), ALTERNATES_DEPTH)
+    return new ObjectDatabase(alternates.folders)
   }
 
   /** Whether one borrows from the other, or both from a third. */
   sharesWith(other: ObjectDatabase): boolean {
     return [...this.#folders].some((folder) => other.#folders.has(folder))
-  }
-
-  /** Rejects where libgit2 must not look for this object, as it would wait for ever. */
-  async refusePipe(id: ObjectId): Promise<void> {
-    for (const folder of this.#folders) await refusePipe(looseOf(folder, id))
   }
 
   /**
@@ -56,7 +59,9 @@ export class ObjectDatabase {
     const now = Date.now()
     const paths = [...this.#folders].flatMap((folder) => [packsOf(folder), alternatesOf(folder)])
     // What cannot be looked at stays so until it changes; the proof meets the error.
-    const stamps = await Promise.all(paths.map(async (path) => await stat(path, { bigint: true }).catch(() => undefined)))
+    const stamps = await Promise.all(
+      paths.map(async (path) => await stat(path, { bigint: true }).catch(() => undefined)),
+    )
     const changing = stamps.some((found) => found && Math.abs(now - Number(found.ctimeMs)) < STAMP_MILLISECONDS)
     return changing ? undefined : stamps.map((found) => (found ? `${found.ino}.${found.ctimeNs}` : '-')).join()
   }
@@ -70,7 +75,8 @@ export class ObjectDatabase {
   async proveReadable(missing: ObjectId, find: (id: ObjectId) => Promise<Found>): Promise<void> {
     for (const folder of this.#folders) {
       const loose = looseOf(folder, missing)
-      if (await stat(loose).catch(undefinedFor('ENOENT'))) throw new Error(`${loose} is there, but cannot be read as an object`)
+      if (await stat(loose).catch(undefinedFor('ENOENT')))
+        throw new Error(`${loose} is there, but cannot be read as an object`)
     }
     if (this.#packsAreProved) return
     await (this.#packsProved ??= this.#provePacks(find))
@@ -81,45 +87,45 @@ export class ObjectDatabase {
   async #provePacks(find: (id: ObjectId) => Promise<Found>): Promise<void> {
     for (const folder of this.#folders) {
       for (const file of await readdir(packsOf(folder))) {
+        // libgit2 passes over one that it cannot open.
+        if (file === 'multi-pack-index') await (await openRegularFile(join(packsOf(folder), file))).close()
         if (!file.endsWith('.idx')) continue
         const base = join(packsOf(folder), file.slice(0, -'.idx'.length))
         const sample = await provePack(base)
         // What libgit2 knows of a pack it shares among all who have it open, from before it was mended too. An error
         // is about the object: the pack was found.
-        if (sample && (await find(sample).catch(() => 'damaged')) === 'nothing') throw new Error(`${base}.pack can be read, but libgit2 does not see it`)
+        if (sample && (await find(sample).catch(() => 'damaged')) === 'nothing')
+          throw new Error(`${base}.pack can be read, but libgit2 does not see it`)
       }
     }
   }
 }
 
-/** Each folder once, however often and in whatever circles it is borrowed from. */
-async function addWithAlternates(folders: Set<string>, folder: string, depth: number): Promise<void> {
-  folders.add(folder)
-  if (depth === 0) return
-  await refusePipe(alternatesOf(folder))
-  const text = (await readFile(alternatesOf(folder), 'utf8').catch(undefinedFor('ENOENT', 'ENOTDIR'))) ?? ''
-  for (const path of text.split('\n')) {
-    if (path === '' || path.startsWith('#')) continue
+/** Collects object folders. */
+class Alternates {
+  /** Each folder once, however often and in whatever circles it is borrowed from. */
+  readonly folders = new Set<string>()
+  readonly #named = new Set<string>()
+
+  async follow(folder: string, depth: number): Promise<void> {
+    this.folders.add(folder)
+    if (depth === 0) return
+    const file = alternatesOf(folder)
+    const text = (await readSmallFile(file, MAX_ALTERNATES_BYTES).catch(undefinedFor('ENOENT', 'ENOTDIR'))) ?? ''
+    // It ends a line for libgit2, but neither for git nor here.
+    if (text.includes('\r')) throw new Error(`${file} has a carriage return`)
+    const paths = text.split('\n').filter((path) => path !== '' && !path.startsWith('#'))
     // libgit2 would look for it below the working directory of the process.
-    if (!/^[/.]/.test(path)) throw new Error(`${alternatesOf(folder)} has a path that begins with neither / nor a dot`)
-    const borrowed = await canonical(resolve(folder, path))
-    if (!folders.has(borrowed)) await addWithAlternates(folders, borrowed, depth - 1)
+    if (!paths.every((path) => /^[/.]/.test(path)))
+      throw new Error(`${file} has a path that begins with neither / nor a dot`)
+    for (const path of paths) this.#named.add(resolve(folder, path))
+    if (Math.max(paths.length, this.#named.size) > MAX_ALTERNATES)
+      throw new Error(`${file}: more than ${MAX_ALTERNATES} alternates are named in it, or with those that it leads to`)
+    for (const path of paths) {
+      const borrowed = await canonical(resolve(folder, path))
+      if (!this.folders.has(borrowed)) await this.follow(borrowed, depth - 1)
+    }
   }
-}
-
-/**
- * To open a named pipe is to wait for whoever writes into it, and libgit2 opens whatever has the name that it looks
- * for: four of its look-ups in there would hold up all of this process.
- */
-async function refusePipe(path: string): Promise<void> {
-  // What cannot be looked at cannot be opened either.
-  const found = await fileStatus(path).catch(() => undefined)
-  if (found && !found.isFile() && !found.isDirectory()) throw new Error(`${path} is neither a file nor a folder`)
-}
-
-async function refusePipes(folder: string): Promise<void> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
-  for (const entry of entries) if (!entry.isFile()) await refusePipe(join(folder, entry.name))
 }
 
 /** One path for each folder, as libgit2 has it. What is not there meets its error where it is read. */
@@ -159,7 +165,9 @@ async function provePack(base: string): Promise<ObjectId | undefined> {
   return objects > 0 ? { format, hex: index.head.toString('hex', first, first + BYTES[format]) } : undefined
 }
 
-/** Whether an index of version 1 or 2 is as long as so many objects make it, and its 256 running totals end with them. */
+/**
+ * Whether an index of version 1 or 2 is as long as so many objects make it, and its 256 running totals end with them.
+ */
 function isIndexOf(objects: number, index: Ends, bytes: number): boolean {
   const { head, size } = index
   const [start, entry] = isVersion2(index) ? [8, bytes + 8] : [0, bytes + 4]
@@ -182,7 +190,7 @@ interface Ends {
 }
 
 async function readEnds(path: string): Promise<Ends> {
-  const file = await open(path)
+  const file = await openRegularFile(path)
   try {
     const { size } = await file.stat()
     const [head, tail] = [Buffer.alloc(8 + TOTALS_BYTES + BYTES.sha256), Buffer.alloc(2 * BYTES.sha256)]

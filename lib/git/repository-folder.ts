@@ -1,52 +1,75 @@
 import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import type { Stats } from 'node:fs'
+import { AdministrationError } from '../errors.js'
+import type { Eventual, Prompt } from '../parts/eventual.js'
+import { Pace } from '../parts/pace.js'
+import type { Repositories, Repository } from '../parts/repositories.js'
 import { isOwnerName, repositoryName, type RepositoryName } from '../repository-name.js'
-import { fileStatus } from './file-status.js'
-import type { Repositories, Repository } from './repositories.js'
+import { fileSystem, quickStat, type FileSystem } from './stat.js'
 
 /** git's own mark of a repository that everybody may read (git-daemon(1)). */
 const EXPORT_MARK = 'git-daemon-export-ok'
 
-interface LookUp {
-  readonly found: Promise<Repository | undefined>
-  /** Whether it began in this turn of the event loop. */
-  isNew: boolean
-  /** The one after it, for those who ask while it is under way. */
-  next?: Promise<Repository | undefined>
-}
-
-/** The repositories of one folder: `<folder>/<owner>/<repo>.git`, public where `git-daemon-export-ok` stands in them. */
-export class RepositoryFolder implements Repositories {
+/**
+ * The repositories of one folder: `<folder>/<owner>/<repo>.git`, public where `git-daemon-export-ok` stands in them.
+ */
+export class RepositoryFolder implements Prompt<Repositories> {
   readonly #folder: string
-  /** One for each name is under way at a time: the more requests arrive, the more of them share one. */
-  readonly #lookUps = new Map<string, LookUp>()
+  readonly #files: FileSystem
+  readonly #pace: Pace
 
-  constructor(folder: string) {
+  constructor(folder: string, { files = fileSystem, pace = new Pace() }: { files?: FileSystem; pace?: Pace } = {}) {
     this.#folder = resolve(folder)
+    this.#files = files
+    this.#pace = pace
   }
 
-  find(name: RepositoryName): Promise<Repository | undefined> {
-    const known = this.#lookUps.get(name.full)
-    if (!known) return this.#begin(name)
-    if (known.isNew) return known.found
-    const again = (): Promise<Repository | undefined> => this.find(name)
-    return (known.next ??= known.found.then(again, again))
+  /** Absolute. */
+  get path(): string {
+    return this.#folder
+  }
+
+  find(name: RepositoryName): Eventual<Repository | undefined> {
+    const directory = this.#directory(name)
+    return this.#pace.call(
+      () => this.#findSync(directory),
+      () => this.#findAsync(directory),
+    )
+  }
+
+  /** The names of all that may be repositories, in less time than `list`: none of them is looked at. */
+  async names(): Promise<RepositoryName[]> {
+    const owners = (await readdir(this.#folder)).filter(isOwnerName)
+    const names = owners.map(async (owner) => {
+      const entries = await readdir(join(this.#folder, owner)).catch(() => [])
+      return entries
+        .filter((entry) => entry.endsWith('.git'))
+        .flatMap((entry) => repositoryName(owner, entry.slice(0, -'.git'.length)) ?? [])
+    })
+    return (await Promise.all(names)).flat()
   }
 
   /**
    * Every repository of the folder, in the order of owner and name.
-   * @param onUnreadable told of what stands in the folder and cannot be read, and is left out then; absent: that rejects
+   * @param onUnreadable told of what stands in the folder and cannot be read, and is left out then; absent: that
+   *   rejects
    */
-  async *list(onUnreadable: (error: unknown) => void = rethrow): AsyncGenerator<{ name: RepositoryName; public: boolean }> {
+  async *list(
+    onUnreadable: (error: unknown) => void = rethrow,
+  ): AsyncGenerator<{ name: RepositoryName; public: boolean }> {
     const tell = (error: unknown): undefined => {
       onUnreadable(error)
     }
     for (const owner of (await readdir(this.#folder)).filter(isOwnerName).sort()) {
       const entries = await readdir(join(this.#folder, owner)).catch(whenAbsent([])).catch(tell)
       // Sorted without the ending: names may hold what sorts before its dot.
-      for (const entry of (entries ?? []).filter((name) => name.endsWith('.git')).map((name) => name.slice(0, -'.git'.length)).sort()) {
+      for (const entry of (entries ?? [])
+        .filter((name) => name.endsWith('.git'))
+        .map((name) => name.slice(0, -'.git'.length))
+        .sort()) {
         const name = repositoryName(owner, entry)
-        const found = name && (await this.find(name).catch(tell))
+        const found = name && (await this.#findAsync(this.#directory(name)).catch(tell))
         if (name && found) yield { name, public: found.public }
       }
     }
@@ -59,36 +82,54 @@ export class RepositoryFolder implements Repositories {
   async setPublic(name: RepositoryName, isPublic: boolean): Promise<boolean> {
     if (!(await this.find(name))) return false
     const mark = join(this.#directory(name), EXPORT_MARK)
-    await (isPublic ? writeFile(mark, '', { flag: 'a' }) : rm(mark, { force: true }))
-    this.#lookUps.delete(name.full)
+    await (isPublic ? makeMark(mark) : rm(mark, { force: true }))
     return true
   }
 
-  #begin(name: RepositoryName): Promise<Repository | undefined> {
-    const lookUp: LookUp = { found: this.#look(name), isNew: true }
-    const end = (): void => {
-      if (this.#lookUps.get(name.full) === lookUp) this.#lookUps.delete(name.full)
-    }
-    this.#lookUps.set(name.full, lookUp)
-    setImmediate(() => {
-      lookUp.isNew = false
-    })
-    lookUp.found.then(end, end)
-    return lookUp.found
+  /** A private repository takes as many calls as a missing one; of a public one two say all. */
+  #findSync(directory: string): Repository | undefined {
+    const isMarked = this.#files.existsSync(`${directory}/${EXPORT_MARK}`)
+    const objects = this.#lookSync(`${directory}/objects`)
+    const isSure = isMarked && isStats(objects)
+    return isSure || isFolder(this.#lookSync(directory)) ? repositoryOf(directory, isMarked, objects) : undefined
   }
 
-  async #look(name: RepositoryName): Promise<Repository | undefined> {
-    const directory = this.#directory(name)
+  async #findAsync(directory: string): Promise<Repository | undefined> {
     // All are always asked for: a private repository takes as long as a missing one.
-    const [exists, marked, identity] = await Promise.allSettled([isDirectory(directory), isThere(join(directory, EXPORT_MARK)), identityOf(join(directory, 'objects'))])
-    if (exists.status === 'rejected') throw exists.reason
-    if (!exists.value) return undefined
-    const isPublic = marked.status === 'fulfilled' && marked.value
-    return { directory, public: isPublic, ...(identity.status === 'fulfilled' && identity.value !== undefined && { identity: identity.value }) }
+    const [found, marked, objects] = await Promise.all([
+      this.#lookAsync(directory),
+      this.#lookAsync(`${directory}/${EXPORT_MARK}`),
+      this.#lookAsync(`${directory}/objects`),
+    ])
+    return isFolder(found) ? repositoryOf(directory, isStats(marked), objects) : undefined
+  }
+
+  #lookSync(path: string): Look {
+    try {
+      return this.#files.statSync(path)
+    } catch (error) {
+      return lookOf(error)
+    }
+  }
+
+  async #lookAsync(path: string): Promise<Look> {
+    return await this.#files.stat(path).catch(lookOf)
   }
 
   #directory(name: RepositoryName): string {
-    return join(this.#folder, name.owner, `${name.name}.git`)
+    // Names hold no separators, and `join` is dear.
+    return `${this.#folder}/${name.full}.git`
+  }
+}
+
+/** Never through a link: root would make or keep a file wherever it leads. */
+async function makeMark(mark: string): Promise<void> {
+  try {
+    await writeFile(mark, '', { flag: 'wx' })
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+    if (await isThere(mark)) return
+    throw new AdministrationError(`${mark} is a link that leads nowhere: remove it first`)
   }
 }
 
@@ -96,25 +137,47 @@ function rethrow(error: unknown): never {
   throw error
 }
 
-async function isDirectory(path: string): Promise<boolean> {
-  return await fileStatus(path).then((found) => found.isDirectory(), whenAbsent(false))
+/** What is at a path: something, nothing, or we do not know, and why. */
+type Look = Stats | undefined | { readonly error: unknown }
+
+function isFolder(look: Look): boolean {
+  if (look && 'error' in look) throw look.error
+  return look?.isDirectory() ?? false
+}
+
+/** @param isPublic `false` also where it cannot be determined */
+function repositoryOf(directory: string, isPublic: boolean, objects: Look): Repository {
+  const identity = isStats(objects) ? identityOf(objects) : undefined
+  return identity === undefined ? { directory, public: isPublic } : { directory, public: isPublic, identity }
+}
+
+function isStats(look: Look): look is Stats {
+  return look !== undefined && !('error' in look)
 }
 
 /** `undefined` where the file system does not tell when the folder was made: its number may be given again. */
-async function identityOf(path: string): Promise<string | undefined> {
-  const { dev, ino, birthtimeMs } = await fileStatus(path)
+function identityOf({ dev, ino, birthtimeMs }: Stats): string | undefined {
   /* c8 ignore next -- those of the specs tell it */
   return birthtimeMs > 0 ? `${dev} ${ino} ${birthtimeMs}` : undefined
 }
 
+/** What an error says of what is at a path. */
+function lookOf(error: unknown): Look {
+  return isAbsence(error) ? undefined : { error }
+}
+
 async function isThere(path: string): Promise<boolean> {
-  return await fileStatus(path).then(() => true, whenAbsent(false))
+  return await quickStat(path).then(() => true, whenAbsent(false))
+}
+
+function whenAbsent<T>(value: T): (error: unknown) => T {
+  return (error) => {
+    if (isAbsence(error)) return value
+    throw error
+  }
 }
 
 /** ENOENT and ENOTDIR mean that there is nothing; any other error means that we do not know. */
-function whenAbsent<T>(value: T): (error: NodeJS.ErrnoException) => T {
-  return (error) => {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return value
-    throw error
-  }
+function isAbsence(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')
 }

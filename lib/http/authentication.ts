@@ -1,18 +1,26 @@
 import type { IncomingMessage } from 'node:http'
-import type { Authenticator, Identity } from '../auth/authenticator.js'
-import type { FailureBudget } from '../auth/failure-budget.js'
 import { ServiceError } from '../errors.js'
-import type { Logger } from '../logger.js'
-import type { Meter } from '../meter.js'
-import type { Caller } from '../service.js'
+import type { Authenticator, Identity } from '../parts/authenticator.js'
+import { andThen, type Eventual, type Prompt } from '../parts/eventual.js'
+import type { FailureBudget } from '../parts/failure-budget.js'
+import type { Logger } from '../parts/logger.js'
+import type { Meter } from '../parts/meter.js'
+import { limitsOf } from '../parts/token-limits.js'
+import type { Caller } from '../service/repository-access.js'
 import { headerValues } from './header-values.js'
 
 /** The scope that every operation wants ("Authentication", 3). */
 const SCOPE = 'repo'
 
+/**
+ * Tells what a request carries to authenticate itself: `undefined` for nothing, without a token when it is of no form
+ * that is known.
+ */
+export type ReadCredentials = (request: IncomingMessage) => { readonly token?: string } | undefined
+
 export interface AuthenticationParts {
-  readonly authenticator: Authenticator
-  readonly failures: FailureBudget
+  readonly authenticator: Prompt<Authenticator>
+  readonly failures: Prompt<FailureBudget>
   readonly clientAddress: (request: IncomingMessage) => string
   readonly logger: Logger
   readonly meter: Meter
@@ -30,35 +38,65 @@ export class Authentication {
    * @returns a caller without a user when the request carries no credentials
    * @throws ServiceError `too_many_failures` (429), `credentials_wrong` (401), `scope_missing` (403)
    */
-  caller(request: IncomingMessage): Caller | Promise<Caller> {
-    // A host that has authenticated the request itself may have taken the header away.
-    return request.headers.authorization === undefined ? {} : this.#authenticated(request)
+  caller(request: IncomingMessage, read: ReadCredentials = bearer): Eventual<Caller> {
+    const sent = read(request)
+    return sent ? this.#authenticated(request, sent) : {}
   }
 
-  async #authenticated(request: IncomingMessage): Promise<Caller> {
-    const sent = headerValues(request, 'authorization')
+  #authenticated(request: IncomingMessage, { token }: { readonly token?: string }): Eventual<Caller> {
     const address = this.#parts.clientAddress(request)
-    this.#refuseAfter(await this.#parts.failures.retryAfter(address))
-    const identity = await this.#identity(sent)
-    if (!identity) {
-      this.#parts.logger.info({ client: address }, 'failed authentication attempt')
-      this.#parts.meter.logInFailed()
-      this.#refuseAfter(await this.#parts.failures.recordFailure(address))
-      throw new ServiceError('credentials_wrong')
-    }
-    // Others of this client may have failed meanwhile: no more guesses are answered than the budget allows.
-    this.#refuseAfter(await this.#parts.failures.retryAfter(address))
-    if (!identity.scopes.includes(SCOPE)) throw new ServiceError('scope_missing')
-    return { user: identity.user }
+    return this.#withinBudget(address, () =>
+      andThen(token === undefined ? undefined : this.#parts.authenticator.authenticate(token), (identity) =>
+        identity
+          ? // Others of this client may have failed meanwhile: no more guesses are answered than the budget allows.
+            this.#withinBudget(address, () => scoped(identity))
+          : this.#refused(address),
+      ),
+    )
   }
 
-  async #identity([credentials = '', ...more]: readonly string[]): Promise<Identity | undefined> {
-    // Of two headers, one part of a system may read the first and another the second.
-    const [, token] = more.length === 0 ? (/^(?:Bearer|token) +(\S+)$/i.exec(credentials) ?? []) : []
-    return token === undefined ? undefined : await this.#parts.authenticator.authenticate(token)
+  #withinBudget<T>(address: string, next: () => Eventual<T>): Eventual<T> {
+    return andThen(this.#parts.failures.retryAfter(address), (seconds) => {
+      this.#refuseAfter(seconds)
+      return next()
+    })
+  }
+
+  #refused(address: string): Eventual<never> {
+    this.#parts.logger.info({ client: address }, 'failed authentication attempt')
+    this.#parts.meter.logInFailed()
+    return andThen(this.#parts.failures.recordFailure(address), (seconds) => {
+      this.#refuseAfter(seconds)
+      throw new ServiceError('credentials_wrong')
+    })
   }
 
   #refuseAfter(seconds: number): void {
     if (seconds > 0) throw new ServiceError('too_many_failures', { retryAfter: seconds })
   }
+}
+
+/** Whom an identity lets in, and how far. */
+export function callerOf({ user, tokenId, ...limits }: Identity): Caller {
+  return { user, ...(tokenId !== undefined && { tokenId }), limits: limitsOf(limits) }
+}
+
+function scoped(identity: Identity): Caller {
+  if (!identity.scopes.includes(SCOPE)) throw new ServiceError('scope_missing')
+  return callerOf(identity)
+}
+
+/** A personal access token in the one header `Authorization`, as `Bearer` or `token`. */
+const bearer: ReadCredentials = (request) => {
+  // A host that has authenticated the request itself may have taken the header away.
+  if (request.headers.authorization === undefined) return undefined
+  const [credentials = '', ...more] = headerValues(request, 'authorization')
+  // Of two headers, one part of a system may read the first and another the second.
+  const token = more.length === 0 ? tokenOf(credentials) : undefined
+  return token === undefined ? {} : { token }
+}
+
+/** What stands behind the scheme. */
+export function tokenOf(credentials: string): string | undefined {
+  return /^(?:Bearer|token) +(\S+)$/i.exec(credentials)?.[1]
 }

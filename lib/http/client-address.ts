@@ -1,25 +1,56 @@
 import type { IncomingMessage } from 'node:http'
+import { isIP } from 'node:net'
 import proxyaddr from 'proxy-addr'
 
 /**
- * Tells the IP address of a request's client: the socket's peer or, when that is a trusted proxy, the first hop of
- * `X-Forwarded-For`, from the right, that is none.
- * @param trustedProxies addresses or CIDR ranges; `checkTrustedProxy` has accepted each
+ * Tells the IP address of a request's client: the socket's peer or, when that is a trusted reverse proxy, the first hop
+ * of `X-Forwarded-For`, from the right, that is none. A port behind an address does not count, as some proxies add it.
+ * Where that hop is no address at all, the client is the peer.
+ * @param trustedProxies addresses or CIDR ranges; `isTrustedProxy` has accepted each
  */
 export function clientAddresses(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
-  const trust = proxyaddr.compile([...trustedProxies])
+  const isTrusted = proxyaddr.compile([...trustedProxies])
   return (request) => {
     const { remoteAddress = 'unknown' } = request.socket
-    return remoteAddress === 'unknown' || trustedProxies.length === 0 ? remoteAddress : proxyaddr(request, trust)
+    if (remoteAddress === 'unknown' || trustedProxies.length === 0) return remoteAddress
+    const hops = proxyaddr.all(request).map(withoutPort)
+    const client = hops.find((hop, index) => index === hops.length - 1 || !isTrusted(hop, index))
+    return client !== undefined && isIP(client) !== 0 ? client : remoteAddress
   }
+}
+
+/** Tells whether the peer of a request's socket is a trusted reverse proxy, whose headers are believed. */
+export function trustedPeers(trustedProxies: readonly string[]): (request: IncomingMessage) => boolean {
+  const isTrusted = proxyaddr.compile([...trustedProxies])
+  return ({ socket: { remoteAddress = '' } }) =>
+    trustedProxies.length > 0 && isIP(remoteAddress) !== 0 && isTrusted(remoteAddress, 0)
+}
+
+/** Addresses that nobody has several of: far from each other, and public. */
+const STRANGERS = [
+  ['1.1.1.1', '8.8.8.8', '64.4.0.1', '100.0.0.1', '150.1.1.1', '200.1.1.1', '223.1.1.1'],
+  ['2001:4860::1', '2600::1', '2a00:1450::1', '2c0f::1'],
+]
+
+/** Whether everybody, or about everybody, is among trusted proxies. */
+export function coversEverybody(trustedProxies: readonly string[]): boolean {
+  const isTrusted = proxyaddr.compile([...trustedProxies])
+  return STRANGERS.some((addresses) => addresses.filter((address) => isTrusted(address, 0)).length > 1)
 }
 
 /** Whether `text` is an IP address or a CIDR range. */
 export function isTrustedProxy(text: string): boolean {
   try {
     proxyaddr.compile(text)
-    return /^[\d.]+(\/|$)|:/.test(text)
+    // A number with a leading zero is octal to some readers, and another address.
+    return /^[\d.]+(\/|$)|:/.test(text) && !/(?:^|[.:])0\d+\.|\.0\d/.test(text)
   } catch {
     return false
   }
+}
+
+/** `203.0.113.1:51111` and `[2001:db8::1]:443` without the port. */
+function withoutPort(hop: string): string {
+  const [, address] = /^(\d+\.\d+\.\d+\.\d+):\d+$/.exec(hop) ?? /^\[(.*)\](?::\d+)?$/.exec(hop) ?? []
+  return address ?? hop
 }

@@ -1,23 +1,32 @@
+import { hash } from 'node:crypto'
 import { IncomingMessage, type ServerResponse } from 'node:http'
 import polka, { type Middleware, type Request } from 'polka'
+import { shownStatus } from '../commit-status.js'
 import { ServiceError } from '../errors.js'
-import type { Logger } from '../logger.js'
-import type { Meter, Route as RouteName } from '../meter.js'
+import { andThen, type Eventual } from '../parts/eventual.js'
+import type { Logger } from '../parts/logger.js'
+import type { Meter, Route as RouteName } from '../parts/meter.js'
 import { repositoryName, type RepositoryName } from '../repository-name.js'
-import type { RunningOperations } from '../running-operations.js'
-import type { StatusService } from '../service.js'
-import { Exchange, otherMethod, refusal, type Answer } from './answer.js'
+import type { InFlight } from '../service/in-flight.js'
+import { fullCommitId, type StatusService } from '../service/status-service.js'
+import type { LargeList, SerialisedList } from '../status-list.js'
+import { parseVerdictQuery } from '../verdict/rule.js'
 import type { Authentication } from './authentication.js'
-import { readJson } from './body.js'
+import { readJson, receiveReport } from './body.js'
+import type { Waiting, WaitedAnswer } from './waiting.js'
+import { errorAnswer, Exchange, methodNotAllowed, type Answer, type StreamedAnswer } from './exchange.js'
+import { openApi } from './openapi.js'
+import type { Operation, Room, Route } from './room.js'
 
 export interface HandlerParts {
   readonly service: StatusService
   readonly authentication: Authentication
-  readonly running: RunningOperations
+  readonly inFlight: InFlight
   /** `undefined` when the service accepts reports, else the reason. */
-  readonly trouble: () => string | undefined
-  /** Throws `shutting_down` once the service is closing. */
-  readonly refuseWhenClosed: () => void
+  readonly unavailableReason: () => string | undefined
+  readonly waiting: Waiting
+  /** Addresses beside the API. */
+  readonly rooms?: readonly Room[]
   readonly logger: Logger
   readonly meter: Meter
 }
@@ -28,85 +37,181 @@ export interface HandlerParts {
  */
 export type Handler = (request: IncomingMessage, response: ServerResponse, next?: () => void) => void
 
-type Operation = (request: Request, response: ServerResponse) => Promise<Answer> | Answer
-
-interface Route {
-  readonly name: RouteName
-  readonly method: 'GET' | 'POST'
-  readonly path: RegExp
-  readonly operation: Operation
-}
-
 /** The HTTP edge: addresses and methods to operations, refusals and failures to answers. */
-export function createHandler({ service, authentication, running, trouble, refuseWhenClosed, logger, meter }: HandlerParts): Handler {
-  const parts = { logger, meter }
+export function createHandler(parts: HandlerParts): Handler {
+  const { service, authentication, inFlight, waiting, unavailableReason } = parts
+
+  /** An operation of the API: the first of its checks that fails decides (api.md); here the status codes of each. */
+  const checked =
+    <Found extends Answer | StreamedAnswer>(
+      operation: (request: Request, response: ServerResponse) => Eventual<Found>,
+    ): ((request: Request, response: ServerResponse) => Eventual<Found>) =>
+    (request, response) =>
+      inFlight.entered(() => {
+        refuseMalformedEscapes(request.path) // 400
+        refuseTransferCodings(request) // 501
+        return operation(request, response)
+      }) // 503
+
+  /** One for which a client may wait. */
+  const waited =
+    (look: (request: Request) => Eventual<WaitedAnswer>): Operation =>
+    (request, response) => {
+      const [name, sha] = commitOf(request)
+      const again = () => look(request)
+      const first = () => checked(again)(request, response)
+      return waiting.answer({ request, response, name, sha }, first, again)
+    }
+
+  const listed = (list: SerialisedList | LargeList): Answer | StreamedAnswer =>
+    'bytes' in list
+      ? { status: 200, body: list.bytes, digest: list.digest }
+      : { status: 200, stream: inFlight.during(list) }
+
+  const list = waited((request) => {
+    const caller = authentication.caller(request) // 401, 403, 429
+    const [name, sha] = commitOf(request)
+    const found = andThen(caller, (known) => service.list(known, name, () => fullCommitId(sha))) // 401, 404, 422
+    return andThen(found, ({ list }) => listed(list))
+  })
+
+  const verdict = waited(async (request) => {
+    const caller = await authentication.caller(request) // 401, 403, 429
+    const readRule = () => parseVerdictQuery(queryOf(request)) // 422
+    const judged = await service.verdict(caller, ...commitOf(request), readRule) // 401, 404, 422
+    const body = Buffer.from(JSON.stringify(judged.verdict))
+    const digest = hash('sha256', body, 'base64url').slice(0, 22)
+    const { changesIn } = judged
+    return { status: 200, body, digest, isPending: judged.verdict.verdict === 'pending', changesIn }
+  })
+
+  const states = checked(async (request) => {
+    const caller = await authentication.caller(request) // 401, 403, 429
+    const shas = new URLSearchParams(queryOf(request)).getAll('sha')
+    const { owner = '', repo = '' } = request.params
+    const found = await service.states(caller, repositoryName(owner, repo), shas) // 401, 404, 422
+    const body = Buffer.from(JSON.stringify(found))
+    const digest = hash('sha256', body, 'base64url').slice(0, 22)
+    // What everybody may read, pages of others may show: a log of cgit marks its commits.
+    const headers = caller.user === undefined ? { 'Access-Control-Allow-Origin': '*' } : {}
+    return { status: 200, body, digest, headers }
+  })
+
+  const report = checked(async (request, response) => {
+    const caller = await authentication.caller(request) // check 1: 401, 403, 429
+    const readBody = () =>
+      receiveReport(
+        inFlight,
+        () => readJson(request, response), // checks 5, 6: 413, 400
+        () => authentication.caller(request), // check 1 again, when the body was late
+      )
+    const { status } = await service.report(caller, ...commitOf(request), readBody) // checks 2 to 9: 401, 403, 404, 422
+    return { status: 201, body: shownStatus(status), reporter: status.reporter }
+  })
+
+  const health: Operation = () => {
+    const reason = unavailableReason()
+    return reason === undefined ? { status: 200, body: { status: 'ok' } } : { status: 503, body: { status: reason } }
+  }
+
+  const openApiBytes = Buffer.from(JSON.stringify(openApi()))
+  const openApiDigest = hash('sha256', openApiBytes, 'base64url').slice(0, 22)
+  const document: Operation = () => ({ status: 200, body: openApiBytes, digest: openApiDigest })
+
   // Patterns, since polka's own would take any letter case and a slash at the end. The most used first: each is tried.
   const routes: readonly Route[] = [
     {
       name: 'list',
       method: 'GET',
       path: /^\/api\/v1\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)\/commits\/(?<sha>[^/]+)\/statuses$/,
-      operation: (request) =>
-        running.request(async () => {
-          const caller = await authentication.caller(request)
-          const { bytes, etag } = await service.list(caller, ...commitOf(request))
-          return { status: 200, body: bytes, etag }
-        }),
+      operation: list,
     },
     {
       name: 'report',
       method: 'POST',
       path: /^\/api\/v1\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)\/statuses\/(?<sha>[^/]+)$/,
-      operation: (request, response) =>
-        running.request(async () => {
-          const caller = await authentication.caller(request)
-          const readBody = async () => await running.arrival(readJson(request, response))
-          return { status: 201, body: await service.report(caller, ...commitOf(request), readBody) }
-        }),
+      operation: report,
     },
     {
-      name: 'healthz',
+      name: 'verdict',
       method: 'GET',
-      path: /^\/healthz$/,
-      operation: () => {
-        const reason = trouble()
-        return reason === undefined ? { status: 200, body: { status: 'ok' } } : { status: 503, body: { status: reason } }
-      },
+      path: /^\/api\/v1\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)\/commits\/(?<sha>[^/]+)\/verdict$/,
+      operation: verdict,
     },
+    {
+      name: 'states',
+      method: 'GET',
+      path: /^\/api\/v1\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)\/states$/,
+      operation: states,
+    },
+    { name: 'healthz', method: 'GET', path: /^\/healthz$/, operation: health },
+    { name: 'other', method: 'GET', path: /^\/api\/v1\/openapi\.json$/, operation: document },
   ]
 
-  const answering =
-    (name: RouteName, operation: Operation): Middleware =>
-    (request, response) =>
-      new Exchange(request, response, name, parts).answer(() => {
-        refuseWhenClosed()
-        checkEscapes(request.path)
-        return operation(request, response)
-      })
+  type Refuse = (error: ServiceError, request: Request) => Promise<Answer> | Answer
 
-  const app = polka({
-    onNoMatch: answering('other', (request) => {
-      const known = routes.find(({ path }) => path.test(request.path))
-      return known ? otherMethod(known.method === 'GET' ? 'GET, HEAD' : known.method) : refusal(new ServiceError('path_unknown'))
-    }),
+  const answering =
+    (name: RouteName, operation: Operation, refuse: Refuse): Middleware =>
+    (request, response) =>
+      new Exchange(request, response, name, parts).answer(
+        () => operation(request, response),
+        (error) => refuse(error, request),
+      )
+
+  const routed = (routes: readonly Route[], refuse: Refuse) => {
+    const noMatch: Operation = (request) => {
+      inFlight.refuseWhenClosing()
+      refuseMalformedEscapes(request.path)
+      const known = routes.filter(({ path }) => path.test(request.path)).map(({ method }) => method)
+      if (known.length === 0) throw new ServiceError('path_unknown')
+      return methodNotAllowed(known.map((method) => (method === 'GET' ? 'GET, HEAD' : method)).join(', '))
+    }
+    const app = polka({ onNoMatch: answering('other', noMatch, refuse) })
+    for (const { name, method, path, operation } of routes) app.add(method, path, answering(name, operation, refuse))
+    return app
+  }
+
+  const api = routed(routes, errorAnswer)
+  const rooms = (parts.rooms ?? []).map((room) => {
+    const guarded = room.routes.map((route) => ({ ...route, operation: checked(route.operation) }))
+    const refuse: Refuse = async (error, request) => await room.refuse(error, request)
+    return { addressOf: (url: string) => room.addressOf(url), app: routed(guarded, refuse) }
   })
-  for (const { name, method, path, operation } of routes) app.add(method, path, answering(name, operation))
 
   return (request, response, next) => {
-    if (next && !isOurs(request)) {
-      next()
-      return
-    }
     try {
-      makeAssignable(request)
-      // Polka would call a `next` before any route, so it gets none (its type asks for one).
-      Reflect.apply(app.handler, app, [request, response])
+      for (const { addressOf, app } of rooms) {
+        const url = addressOf(wholeUrl(request))
+        if (url === undefined) continue
+        request.url = url
+        answer(app, request, response)
+        return
+      }
+      if (!next || isOurs(request)) {
+        answer(api, request, response)
+        return
+      }
     } catch (error) {
       void new Exchange(request, response, 'other', parts).answer(() => {
         throw new Error('the request is not as node:http makes it', { cause: error })
       })
+      return
     }
+    // Not within: what the host throws is the host's.
+    next()
   }
+}
+
+function answer(app: ReturnType<typeof polka>, request: IncomingMessage, response: ServerResponse): void {
+  makeAssignable(request)
+  // Polka would call a `next` before any route, so it gets none (its type asks for one).
+  Reflect.apply(app.handler, app, [request, response])
+}
+
+/** As the client has sent it: hosts take away what they have mounted the handler at. */
+function wholeUrl(request: IncomingMessage): string {
+  const original: unknown = Reflect.get(request, 'originalUrl')
+  return originForm(typeof original === 'string' ? original : String(request.url))
 }
 
 function isOurs({ url = '' }: IncomingMessage): boolean {
@@ -123,18 +228,33 @@ function makeAssignable(request: IncomingMessage): void {
   request.url = originForm(String(request.url))
   if (Object.getPrototypeOf(request) === IncomingMessage.prototype && !('params' in request)) return
   for (const member of ['params', 'path', 'query', 'search']) {
-    if (member in request) Object.defineProperty(request, member, { value: undefined, writable: true, configurable: true })
+    if (member in request)
+      Object.defineProperty(request, member, { value: undefined, writable: true, configurable: true })
   }
 }
 
 /** Polka leaves a malformed escape as it is, in silence. */
-function checkEscapes(path: string): void {
+export function refuseMalformedEscapes(path: string): void {
   if (!path.includes('%')) return
   try {
     decodeURIComponent(path)
   } catch (cause) {
     throw new ServiceError('malformed_path', { cause })
   }
+}
+
+/** RFC 9112, 6.1; node:http reads the chunks of a body and leaves other codings as they are. */
+export function refuseTransferCodings({ headers }: IncomingMessage): void {
+  const codings = headers['transfer-encoding']
+  if (codings !== undefined && codings.trim().toLowerCase() !== 'chunked') {
+    throw new ServiceError('transfer_coding_unknown')
+  }
+}
+
+/** What stands behind the question mark, as it was sent. */
+function queryOf({ url }: Request): string {
+  const start = url.indexOf('?')
+  return start === -1 ? '' : url.slice(start + 1)
 }
 
 function commitOf({ params }: Request): [name: RepositoryName | undefined, sha: string] {

@@ -1,18 +1,25 @@
 import { Command, CommanderError } from 'commander'
-import { AdministrationError } from '../../lib/admin/administration-error.js'
-import { CommandFailed } from '../../lib/admin/remote.js'
-import { reasonOf } from '../../lib/reason.js'
-import { SettingsError } from '../../lib/settings.js'
-import { StartError } from '../../lib/start-error.js'
-import { StoreCorrupt, StoreUnavailable } from '../../lib/store/store.js'
-import { accessCommand } from './access.js'
-import { explain } from './help.js'
-import { repoCommand } from './repo.js'
-import { ReportRefused, ServiceNotReached } from './report-failure.js'
-import { serveCommand } from './serve.js'
-import { statusCommand } from './status.js'
-import { storeCommand } from './store.js'
-import { tokenCommand } from './token.js'
+import { CommandFailed } from '../../lib/admin/client.js'
+import {
+  AdministrationError,
+  ArgumentError,
+  errorMessage,
+  StartError,
+  StoreCorrupt,
+  StoreUnavailable,
+} from '../../lib/errors.js'
+import { SettingsError } from '../../lib/stand-alone/settings.js'
+import { accessCommand } from './commands/access.js'
+import { gateCommand } from './commands/gate.js'
+import { logCommand } from './commands/log.js'
+import { repoCommand } from './commands/repo.js'
+import { serveCommand } from './commands/serve.js'
+import { signInCommand } from './commands/sign-in.js'
+import { statusCommand } from './commands/status.js'
+import { storeCommand } from './commands/store.js'
+import { tokenCommand } from './commands/token.js'
+import { ReportRefused, ServiceNotReached } from './connection/report-failure.js'
+import { explain } from './terminal/help.js'
 
 /** Exit statuses: 0 done, 1 failed, 2 wrong use; 3 of a report, the service was not reached. */
 const FAILED = 1
@@ -33,35 +40,57 @@ export async function main(args: readonly string[]): Promise<void> {
     .showHelpAfterError()
     .exitOverride()
   // Carried out by scripts/commit-status, since this program may not be there before.
-  explain(program.command('set-up').description('install and build what is missing, libgit2 above all'), { examples: ['commit-status set-up'] })
-  for (const add of [serveCommand, tokenCommand, accessCommand, repoCommand, statusCommand, storeCommand]) add(program)
+  explain(program.command('set-up').description('install and build what is missing, libgit2 above all'), {
+    examples: ['commit-status set-up'],
+  })
+  for (const add of [
+    serveCommand,
+    tokenCommand,
+    accessCommand,
+    repoCommand,
+    statusCommand,
+    storeCommand,
+    gateCommand,
+    logCommand,
+    signInCommand,
+  ])
+    add(program)
   try {
     await program.parseAsync(args, { from: 'user' })
   } catch (error) {
     process.exitCode = exitStatus(error)
-    if (!(error instanceof CommanderError)) console.error(`commit-status: ${inWords(error)}`)
+    if (!(error instanceof CommanderError)) console.error(`commit-status: ${describeError(error)}`)
   }
 }
 
 function exitStatus(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USE
   if (error instanceof ServiceNotReached) return NOT_REACHED
-  return error instanceof SettingsError ? WRONG_USE : FAILED
+  return error instanceof SettingsError || error instanceof ArgumentError ? WRONG_USE : FAILED
 }
 
 /** What comes of wrong use or of the machine, and is told in a sentence. */
-const EXPECTED = [AdministrationError, CommandFailed, ReportRefused, ServiceNotReached, SettingsError, StartError, StoreCorrupt, StoreUnavailable]
+const EXPECTED = [
+  AdministrationError,
+  CommandFailed,
+  ReportRefused,
+  ServiceNotReached,
+  SettingsError,
+  StartError,
+  StoreCorrupt,
+  StoreUnavailable,
+]
 
 /** Only a fault of ours shows where it happened. */
-function inWords(error: unknown): string {
+function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const expected = EXPECTED.some((kind) => error instanceof kind) || 'code' in error
-  return expected ? reasonOf(error) : (error.stack ?? error.message)
+  return expected ? errorMessage(error) : (error.stack ?? error.message)
 }
 
 /** Quietly when the reader of our output has seen enough (`| head`). */
 function endWithoutOutput(error: NodeJS.ErrnoException): void {
   if (error.code === 'EPIPE') process.exit()
-  console.error(`commit-status: the output cannot be written: ${reasonOf(error)}`)
+  console.error(`commit-status: the output cannot be written: ${errorMessage(error)}`)
   process.exit(FAILED)
 }

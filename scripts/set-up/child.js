@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
-import { constants } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { root } from './checkout.js'
+import { exitCodeOf } from './exit-code.js'
 
 const guard = fileURLToPath(new URL('guard.js', import.meta.url))
 
@@ -30,9 +30,10 @@ export function run(command, { cwd = root, env = process.env, grace = 5000, outp
     cwd,
     env,
     detached: true, // the leader of a process group, so that the whole group can be ended
-    stdio: ['ignore', output, output, 'ipc']
+    stdio: ['ignore', output, output, 'ipc'],
   })
   const end = (/** @type {NodeJS.Signals} */ signal) => {
+    if (child.pid === undefined) return // it could not be started
     try {
       process.kill(-child.pid, signal)
     } catch {
@@ -51,19 +52,16 @@ export function run(command, { cwd = root, env = process.env, grace = 5000, outp
   const signals = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])
   for (const signal of signals) process.on(signal, passOn)
 
-  /** @type {{ code?: number, signal?: NodeJS.Signals, error?: string }} */
-  let result = { signal: 'SIGKILL' } // what holds when the guard itself was killed
+  let code = exitCodeOf('SIGKILL') // what holds when the guard itself was killed
   child.on('message', (message) => {
-    result = message
+    code = Number(message)
   })
   return new Promise((resolve, reject) => {
     child.on('error', reject)
     child.on('close', () => {
       for (const signal of signals) process.off(signal, passOn)
-      if (received !== undefined) process.exit(128 + constants.signals[received])
-      if (result.error === 'ENOENT') resolve(127)
-      else if (result.error !== undefined) resolve(126)
-      else resolve(result.code ?? 128 + constants.signals[result.signal])
+      if (received !== undefined) process.exit(exitCodeOf(received))
+      resolve(code)
     })
   })
 }

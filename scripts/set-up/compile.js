@@ -12,7 +12,7 @@ const entry = join(root, 'build/scripts/cli/main.js')
 
 /** Whether build/ holds what the sources say. */
 export function isCurrent() {
-  if (!existsSync(join(root, 'lib'))) return true // the npm package: it brings what was compiled
+  if (!existsSync(join(root, 'lib/index.ts'))) return true // the npm package: it brings what was compiled
   return existsSync(entry) && existsSync(stamp) && readFileSync(stamp, 'utf8') === state()
 }
 
@@ -26,7 +26,7 @@ export async function make() {
   const code = await run([process.execPath, join(root, 'node_modules/typescript/bin/tsc'), '-p', project])
   if (code !== 0) {
     throw new SetUpFailure('the sources do not compile', {
-      mend: 'correct what the compiler names above, then run the same command again'
+      mend: 'correct what the compiler names above, then run the same command again',
     })
   }
   mkdirSync(join(root, 'build'), { recursive: true })
@@ -41,7 +41,7 @@ function state() {
     'node_modules/typescript/package.json',
     ...filesIn('lib').filter(isSource),
     ...filesIn('config'),
-    ...filesIn('scripts/cli').filter(isSource)
+    ...filesIn('scripts/cli').filter(isSource),
   ]
   const contents = files.map((file) => [file, existsSync(join(root, file)) && readFileSync(join(root, file), 'utf8')])
   return `${JSON.stringify({ key: fingerprint(contents) })}\n`

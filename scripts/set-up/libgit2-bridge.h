@@ -9,7 +9,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <git2.h>
+#include <git2/sys/config.h>
 #include <git2/sys/errors.h>
+#include <git2/sys/odb_backend.h>
+#include <string>
+
+#include "libgit2-open.h"
 
 // The flag takes these two away, as there is more than one length now. nodegit sizes buffers with
 // them: the longest is right.
@@ -95,26 +100,111 @@ static inline int bridge_commit_lookup(git_commit **, git_repository *repository
 
 // --- Repository.openBare ------------------------------------------------------------------------
 
-// libgit2 refuses a repository whose config names an extension that it does not know, and nodegit
-// cannot pass it more names. These extensions change how refs, missing objects, a second id for
-// each object or worktrees are stored. Confirming a commit needs the object database alone.
-//
-// Nor does it need the configuration of a user or a machine, which libgit2 would read at every
-// opening: one that the service's user may not read would make every repository unreadable.
-static inline int bridge_set_options() {
-  static const char *names[] = {"refstorage", "partialclone", "compatobjectformat",
-                                "relativeworktrees"};
-  static const git_config_level_t levels[] = {GIT_CONFIG_LEVEL_PROGRAMDATA, GIT_CONFIG_LEVEL_SYSTEM,
-                                              GIT_CONFIG_LEVEL_XDG, GIT_CONFIG_LEVEL_GLOBAL};
-  for (git_config_level_t level : levels) git_libgit2_opts(GIT_OPT_SET_SEARCH_PATH, level, "");
-  return git_libgit2_opts(GIT_OPT_SET_EXTENSIONS, names, sizeof(names) / sizeof(names[0]));
+// Confirming a commit needs an object database, not a repository. So none of what else libgit2
+// reads at an opening is read: included configs, config.worktree, the configuration of a user or a
+// machine, grafts, refs, HEAD. As git does, the object format is taken from the repository's own
+// config, without its includes; and what git knows no way to read is refused.
+
+static const size_t BRIDGE_CONFIG_BYTES = 1 << 20;
+
+// The config of a repository; empty where it has none, as for git.
+static inline int bridge_read_config(std::string &text, const std::string &path) {
+  int file = open_at_once(path.c_str(), O_RDONLY | O_CLOEXEC, 0);
+  if (file < 0 && errno == ENOENT) return 0;
+  ssize_t got = file < 0 ? -1 : 1;
+  while (got > 0 && text.size() <= BRIDGE_CONFIG_BYTES) {
+    char part[4096];
+    do got = read(file, part, sizeof(part));
+    while (got < 0 && errno == EINTR);
+    if (got > 0) text.append(part, static_cast<size_t>(got));
+  }
+  if (got < 0) git_error_set(GIT_ERROR_OS, "cannot read %s", path.c_str());
+  if (file >= 0) close(file);
+  if (got < 0) return -1;
+  if (text.size() <= BRIDGE_CONFIG_BYTES) return 0;
+  git_error_set(GIT_ERROR_CONFIG, "%s is larger than 1 MB", path.c_str());
+  return -1;
 }
 
+struct bridge_format {
+  int32_t version = 0;
+  git_oid_t type = GIT_OID_SHA1;
+  std::string unknown_extension;
+};
+
+// The extensions that are known change how refs, missing objects, a second id for each object, kept
+// objects or worktrees are stored: nothing that an object database is asked for.
+static inline int bridge_read_entry(const git_config_entry *entry, void *payload) {
+  static const char *const known[] = {
+      "noop",       "objectformat", "worktreeconfig",     "preciousobjects",
+      "refstorage", "partialclone", "compatobjectformat", "relativeworktrees"};
+  bridge_format *format = static_cast<bridge_format *>(payload);
+  const std::string name = entry->name, value = entry->value ? entry->value : "";
+  if (name == "core.repositoryformatversion")
+    return git_config_parse_int32(&format->version, value.c_str());
+  if (name.compare(0, 11, "extensions.") != 0) return 0;
+  bool is_known = false;
+  for (const char *each : known) is_known = is_known || name.compare(11, std::string::npos, each) == 0;
+  if (!is_known) format->unknown_extension = name;
+  if (name != "extensions.objectformat") return 0;
+  format->type = value == "sha256" ? GIT_OID_SHA256 : GIT_OID_SHA1;
+  if (value == "sha256" || value == "sha1") return 0;
+  git_error_set(GIT_ERROR_REPOSITORY, "unknown object format '%s'", value.c_str());
+  return -1;
+}
+
+// By libgit2's own parser, from memory: what has no file to begin with follows no includes. All
+// entries are gone through, as asking for one of them is what libgit2 1.9 frees the list for.
+static inline int bridge_object_format(git_oid_t *type, const std::string &directory) {
+  std::string text;
+  int error = bridge_read_config(text, directory + "/config");
+  if (error) return error;
+
+  bridge_format format;
+  git_config *config = nullptr;
+  git_config_backend *backend = nullptr;
+  error = git_config_new(&config);
+  if (!error) error = git_config_backend_from_string(&backend, text.data(), text.size(), nullptr);
+  if (!error) {
+    error = git_config_add_backend(config, backend, GIT_CONFIG_LEVEL_LOCAL, nullptr, 0);
+    if (error) backend->free(backend);
+  }
+  if (!error) error = git_config_foreach(config, bridge_read_entry, &format);
+  git_config_free(config);
+  if (error) return error;
+
+  *type = format.type;
+  if (format.version < 0 || format.version > 1) {
+    git_error_set(GIT_ERROR_REPOSITORY, "unsupported repository version %d", format.version);
+    return -1;
+  }
+  // In a repository of version 0, extensions mean nothing.
+  if (format.version == 0 || format.unknown_extension.empty()) return 0;
+  git_error_set(GIT_ERROR_REPOSITORY, "unsupported extension name %s",
+                format.unknown_extension.c_str());
+  return -1;
+}
+
+static inline bool bridge_is(mode_t kind, const std::string &path) {
+  struct stat found;
+  return stat(path.c_str(), &found) == 0 && (found.st_mode & S_IFMT) == kind;
+}
+
+// Its commits can be looked up until it is cleaned up, and nothing else works.
 static inline int bridge_repository_open_bare(git_repository **out, const char *path) {
-  // Once per process (C++ guards the initialisation), as these options are global to libgit2 and
-  // not locked. Should one fail, the opening below says what is unknown or cannot be read.
-  static const int result = bridge_set_options();
-  (void)result;
-  return git_repository_open_bare(out, path);
+  const std::string directory(path), objects = directory + "/objects";
+  if (!bridge_is(S_IFREG, directory + "/HEAD") || !bridge_is(S_IFDIR, directory + "/refs") ||
+      !bridge_is(S_IFDIR, objects)) {
+    git_error_set(GIT_ERROR_REPOSITORY, "path is not a repository: %s", path);
+    return GIT_ENOTFOUND;
+  }
+  git_odb_options options = GIT_ODB_OPTIONS_INIT;
+  int error = bridge_object_format(&options.oid_type, directory);
+  if (error) return error;
+  git_odb *odb = nullptr;
+  error = git_odb_open(&odb, objects.c_str(), &options);
+  if (!error) error = git_repository_wrap_odb(out, odb);
+  git_odb_free(odb);
+  return error;
 }
 #define git_repository_open_bare bridge_repository_open_bare

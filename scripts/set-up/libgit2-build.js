@@ -1,12 +1,15 @@
-import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { availableParallelism } from 'node:os'
-import { delimiter, dirname, join } from 'node:path'
+import { basename, delimiter, dirname, join } from 'node:path'
 import { SetUpFailure } from './failure.js'
+import { copySources } from './libgit2-sources.js'
 import { reasonLines, runWithLog } from './log.js'
 import { nodeHeaders } from './node.js'
 import { say, secondsSince, withProgress } from './progress.js'
 import { ensureSystemPackages } from './system-packages.js'
+
+const jobs = availableParallelism()
 
 /**
  * Compiles nodegit and its libgit2 and hands the binary to `keep`.
@@ -14,26 +17,24 @@ import { ensureSystemPackages } from './system-packages.js'
  * In a fresh copy of its sources each time: a build that was interrupted cannot spoil the next
  * one, not even when its compiler still runs, and node_modules stays as npm made it.
  *
- * @param {{ nodegit: { folder: string }, headerFile: string, folder: string,
+ * @param {{ nodegit: { folder: string }, headerFiles: string[], folder: string,
  *   flags: { c: string, cxx: string }, keep: (binary: string) => void }} job
  *   folder: where the copy, the log and the products live
  */
-export async function build({ nodegit, headerFile, folder, flags, keep }) {
+export async function build({ nodegit, headerFiles, folder, flags, keep }) {
   refuseUnsafePath(folder)
   const headers = nodeHeaders()
   await ensureSystemPackages()
-  say(`building libgit2 with SHA-256 for Node ${process.versions.node} (takes about 3 minutes, only this once)`)
+  say(`building libgit2 with SHA-256 for Node ${process.versions.node} (takes about a minute, only this once)`)
 
   const log = join(folder, 'build.log')
-  const copy = copySources(nodegit.folder, folder)
+  const copy = await copySources(nodegit.folder, folder)
   const removeCopy = () => rmSync(copy, { recursive: true, force: true, maxRetries: 5 })
   process.once('exit', removeCopy) // when a signal ends the set-up
   try {
-    copyFileSync(headerFile, join(copy, 'libgit2-bridge.h'))
+    for (const file of headerFiles) copyFileSync(file, join(copy, basename(file)))
     const nodeGyp = createRequire(join(nodegit.folder, 'package.json')).resolve('node-gyp/bin/node-gyp.js')
-    const command = [
-      process.execPath, nodeGyp, 'rebuild', `--nodedir=${headers}`, `--jobs=${availableParallelism()}`
-    ]
+    const command = [process.execPath, nodeGyp, 'rebuild', `--nodedir=${headers}`, `--jobs=${jobs}`]
     const env = environment(nodegit.folder, copy, flags)
     const building = () => runWithLog(log, command, { cwd: copy, env, grace: 0 })
     const code = await withProgress(progressOf(copy, log), building)
@@ -52,25 +53,12 @@ export async function build({ nodegit, headerFile, folder, flags, keep }) {
 
 /** make, and the configure script of libssh2, take these characters apart. */
 function refuseUnsafePath(/** @type {string} */ folder) {
-  const [unsafe] = folder.match(/[\s"#$&'`\\%:;()*?[\]<>|!{}~^]/) ?? []
+  const [unsafe] = /[\s"#$&'`\\%:;()*?[\]<>|!{}~^]/.exec(folder) ?? []
   if (unsafe === undefined) return
   const name = /\s/.test(unsafe) ? 'white space' : unsafe
   throw new SetUpFailure(`libgit2 cannot be built in a path that contains ${name}: ${folder}`, {
-    mend: 'move the folder to a path without it (mv), then run the same command again'
+    mend: 'move the folder to a path without it (mv), then run the same command again',
   })
-}
-
-/** @returns the copy's path, in `folder`; what runs before this one have left there is removed */
-function copySources(/** @type {string} */ sources, /** @type {string} */ folder) {
-  mkdirSync(folder, { recursive: true })
-  for (const name of readdirSync(folder)) {
-    if (name.startsWith('tmp-')) rmSync(join(folder, name), { recursive: true, force: true, maxRetries: 5 })
-  }
-  const copy = mkdtempSync(join(folder, 'tmp-'))
-  // libgit2's tests are most of the volume, and nothing compiles them.
-  const omitted = [join(sources, 'build'), join(sources, 'vendor/libgit2/tests')]
-  cpSync(sources, copy, { recursive: true, filter: (path) => !omitted.includes(path) })
-  return copy
 }
 
 /**
@@ -86,41 +74,47 @@ function environment(sources, copy, flags) {
   return {
     ...Object.fromEntries(own),
     LC_ALL: 'C',
-    PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}`,
+    PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH']}`,
     // Modules that nodegit's build scripts load are found from the copy as from the original.
     NODE_PATH: (createRequire(join(sources, 'package.json')).resolve.paths('nan') ?? []).join(delimiter),
     CFLAGS: flags.c,
     // nodegit names no C++ standard itself once CXXFLAGS is set, hence the one in the flags. The
     // include path is for libssh2's configure, which tries these flags on a file of its own.
-    CXXFLAGS: `${flags.cxx} -include ${copy}/libgit2-bridge.h -I${copy}/vendor/libgit2/include`
+    CXXFLAGS: `${flags.cxx} -include ${copy}/libgit2-bridge.h -I${copy}/vendor/libgit2/include`,
   }
 }
 
-/** The share of the object files in the generated makefiles that make has begun to compile. */
+/** How far make has come, by how long the compiler takes for what it has begun and ended. */
 function progressOf(/** @type {string} */ copy, /** @type {string} */ log) {
   const start = performance.now()
   let total = 0
   return () => {
     const seconds = secondsSince(start)
-    const begun = readFileSync(log, 'utf8').match(/^ +(CC|CXX)\(target\) /gm)?.length ?? 0
-    if (begun === 0) return `libgit2: preparing, ${seconds} s`
-    total ||= countObjects(join(copy, 'build'))
-    const percent = Math.min(99, Math.floor((100 * begun) / total))
-    return `libgit2: ${percent} % (${begun} of ${total} files, ${seconds} s)`
+    const begun = readFileSync(log, 'utf8').match(/(?<=^ +(CC|CXX)\(target\) ).*/gm) ?? []
+    if (begun.length === 0) return `libgit2: preparing, ${seconds} s`
+    total ||= weightOf(objectsIn(join(copy, 'build')))
+    const percent = Math.min(99, Math.floor((100 * weightOf(begun.slice(0, -jobs))) / total))
+    return `libgit2: ${percent} %, ${seconds} s`
   }
 }
 
-function countObjects(/** @type {string} */ folder) {
+/** In files of C, of which a joined file of C++ takes as long as 25. */
+function weightOf(/** @type {string[]} */ objects) {
+  return objects.reduce((sum, object) => sum + (object.includes('/joined-') ? 25 : 1), 0)
+}
+
+/** @returns the object files that the generated makefiles name */
+function objectsIn(/** @type {string} */ folder) {
   // The others are variants of http_parser that nothing uses.
-  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.target.mk') && !name.endsWith('strict.target.mk'))
-  const makefiles = names.map((name) => readFileSync(join(folder, name), 'utf8')).join('\n')
-  return makefiles.match(/^\t\$\(obj\)\S+\.o\b/gm)?.length ?? 0
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
+    (name) => name.endsWith('.target.mk') && !name.endsWith('strict.target.mk'),
+  )
+  return names.flatMap((name) => readFileSync(join(folder, name), 'utf8').match(/(?<=^\t\$\(obj\))\S+\.o\b/gm) ?? [])
 }
 
 function failure(/** @type {string} */ message, /** @type {string} */ log) {
   return new SetUpFailure(message, {
     lines: reasonLines(log, /\berror\b|fatal|cannot find|No space left|Killed|undefined symbol/i),
-    mend: `remove the cause named above, then run the same command again; the whole output: ${log}`
+    mend: `remove the cause named above, then run the same command again; the whole output: ${log}`,
   })
 }

@@ -1,39 +1,55 @@
 import {
-  closeSync, copyFileSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync,
-  statSync, utimesSync
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
 } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { root } from './checkout.js'
+import { codeOf, SetUpFailure } from './failure.js'
 import { fingerprint } from './fingerprint.js'
+import { readJson } from './json.js'
 
 // nodegit with a libgit2 that reads SHA-256 repositories. The product of the build is kept in
-// build/libgit2/<key>/, as npm empties node_modules on each change of any dependency and the
-// build takes minutes, and copied from there to the place where nodegit looks for it.
+// build/libgit2/, as npm empties node_modules on each change of any dependency, and copied from
+// there to the place where nodegit looks for it.
 
-const headerFile = join(root, 'scripts/set-up/libgit2-bridge.h')
+const headerFiles = ['libgit2-bridge.h', 'libgit2-open.h'].map((name) => join(root, 'scripts/set-up', name))
 const folder = join(root, 'build/libgit2')
 
-/** Whether nodegit has the binary that belongs to this header, nodegit and Node. */
+/** Whether nodegit has the binary that belongs to these headers, nodegit and Node. */
 export function isCurrent() {
   const nodegit = locateNodegit()
   if (nodegit === undefined) return false
   const kept = statSync(keptBinary(nodegit), { throwIfNoEntry: false })
   const used = statSync(usedBinary(nodegit), { throwIfNoEntry: false })
-  return kept !== undefined && used !== undefined && kept.size === used.size && kept.mtimeMs === used.mtimeMs
+  return kept !== undefined && kept.size === used?.size && kept.mtimeMs === used.mtimeMs
 }
 
 /** Builds the binary, unless it has been built before, and gives it to nodegit. */
 export async function make() {
   const nodegit = locateNodegit()
-  if (nodegit === undefined) throw new Error('nodegit is not installed')
+  if (nodegit === undefined)
+    throw new SetUpFailure('nodegit is not installed', {
+      mend: 'install the package from a tarball that `npm pack` made in its checkout, not through a symbolic link',
+    })
   const kept = keptBinary(nodegit)
   const known = existsSync(kept)
   if (!known) {
     const { build } = await import('./libgit2-build.js')
-    await build({ nodegit, headerFile, folder, flags: flags(), keep: (binary) => copyWhole(binary, kept) })
+    await build({ nodegit, headerFiles, folder, flags: flags(), keep: (binary) => copyWhole(binary, kept) })
+    // Those of other Nodes stay, so that one can go back and forth between them.
     for (const name of readdirSync(folder)) {
-      if (/^[0-9a-f]{32}$/.test(name) && name !== keyOf(nodegit)) rmSync(join(folder, name), { recursive: true })
+      if (name.startsWith(`${variant()}-`) && name !== nameOf(nodegit)) rmSync(join(folder, name), { recursive: true })
     }
   }
   copyWhole(kept, usedBinary(nodegit))
@@ -49,34 +65,41 @@ function locateNodegit() {
     const nan = createRequire(file).resolve('nan/package.json')
     return { folder: dirname(file), version: versionIn(file), nan: versionIn(nan) }
   } catch (error) {
-    if (error.code === 'MODULE_NOT_FOUND') return undefined
+    if (codeOf(error) === 'MODULE_NOT_FOUND') return undefined
     throw error
   }
 }
 
-const versionIn = (/** @type {string} */ file) => JSON.parse(readFileSync(file, 'utf8')).version
-const keptBinary = (/** @type {Nodegit} */ nodegit) => join(folder, keyOf(nodegit), 'nodegit.node')
+const versionIn = (/** @type {string} */ file) => String(readJson(file)['version'])
+const keptBinary = (/** @type {Nodegit} */ nodegit) => join(folder, nameOf(nodegit), 'nodegit.node')
 const usedBinary = (/** @type {Nodegit} */ nodegit) => join(nodegit.folder, 'build/Release/nodegit.node')
 
 function flags() {
   const standard = Number(process.versions.modules) >= 131 ? 'c++20' : 'c++17'
-  return { c: '-DGIT_EXPERIMENTAL_SHA256', cxx: `-DGIT_EXPERIMENTAL_SHA256 -std=${standard}` }
+  const sha256 = '-DGIT_EXPERIMENTAL_SHA256'
+  // As distributions optimise it; more takes longer to compile and finds no commit sooner.
+  return { c: `${sha256} -O2`, cxx: `${sha256} -std=${standard}` }
 }
 
-/** All that the binary depends on, and nothing else: what is not in here causes no build. */
-function keyOf(/** @type {Nodegit} */ { version, nan }) {
-  const header = readFileSync(headerFile, 'utf8')
+/** Names all that the binary depends on, and nothing else: what is not in here causes no build. */
+function nameOf(/** @type {Nodegit} */ { version, nan }) {
+  const headers = headerFiles.map((file) => readFileSync(file, 'utf8'))
+  return `${variant()}-${fingerprint([headers, flags(), version, nan])}`
+}
+
+/** Binaries of different variants do not take each other's place. */
+function variant() {
   const { platform, arch, versions } = process
-  return fingerprint([header, flags(), version, nan, versions.modules, platform, arch, libc()])
+  return `${platform}-${arch}-${libc()}-node${versions.modules}`
 }
 
 /** A folder may be shared with a container of another Linux; asking the system itself is slow. */
 function libc() {
   try {
     const ldd = readFileSync('/usr/bin/ldd', 'utf8')
-    return ldd.includes('musl') ? 'musl' : `glibc ${ldd.match(/\) (\d+\.\d+)/)?.[1]}`
+    return ldd.includes('musl') ? 'musl' : `glibc${/\) (\d+\.\d+)/.exec(ldd)?.[1]}`
   } catch {
-    return null // not a Linux with this file: the platform has to do
+    return 'libc' // not a Linux with this file: the platform has to do
   }
 }
 

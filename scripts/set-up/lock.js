@@ -1,30 +1,34 @@
-import { readFileSync, renameSync, rmSync, mkdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { root } from './checkout.js'
+import { codeOf, orEnd } from './failure.js'
 import { say } from './progress.js'
 
-const lock = join(root, 'build/set-up.lock')
-const mine = `${process.pid}@${hostname()}`
-const beatMilliseconds = 2000
-const silenceMilliseconds = 30_000
+// A folder with one file, named after who holds the lock. To take the lock is to move a folder with one's own file to
+// this place, which fails while there is a file in it. To release it, or to take it away from one that is dead, is to
+// remove that one's file: whatever two do at once, neither removes the other's.
+const lock = join(root, 'build/set-up-lock')
+const me = `${process.pid}@${hostname()}`
+const beatMilliseconds = 1000
 
 /**
- * Runs `work` while no other set-up works in this folder; waits for the other one first. A lock
- * whose owner was killed is taken away: at once when its process is gone, and after half a minute
- * without a sign of life when that cannot be seen from here (another container, a process number
- * in use again after a restart).
- * @param {() => Promise<void>} work
+ * Runs `work` while no other set-up works in this folder; waits for the other one first. One that gives no sign of life
+ * for that long is dead: a process number says nothing in another container, or after a restart.
+ * @template Result
+ * @param {() => Promise<Result>} work
+ * @param {number} [silenceMilliseconds]
  */
-export async function withLock(work) {
-  mkdirSync(join(root, 'build'), { recursive: true })
-  await acquire()
-  const beat = setInterval(touch, beatMilliseconds)
-  beat.unref()
+export async function withLock(work, silenceMilliseconds = 20_000) {
+  await acquire(silenceMilliseconds)
+  const mine = join(lock, me)
+  const release = () => rmSync(mine, { force: true })
+  // It fails when the lock was taken away, after the computer slept perhaps: then another set-up works here.
+  const beat = setInterval(() => void orEnd(() => utimesSync(mine, new Date(), new Date())), beatMilliseconds)
   process.on('exit', release)
   try {
-    await work()
+    return await work()
   } finally {
     clearInterval(beat)
     process.off('exit', release)
@@ -32,81 +36,35 @@ export async function withLock(work) {
   }
 }
 
-async function acquire() {
+async function acquire(/** @type {number} */ silenceMilliseconds) {
   let seen = ''
   let since = 0
-  let announced = false
-  while (!create(mine)) {
-    const other = look()
-    if (other === undefined) continue // released in this moment
-    if (other.state !== seen) {
-      seen = other.state
+  while (!take()) {
+    const [owner] = readdirSync(lock)
+    if (owner === undefined) continue // released in this moment
+    const time = statSync(join(lock, owner), { throwIfNoEntry: false })?.mtimeMs
+    const state = `${owner} ${time}`
+    if (state !== seen) {
+      if (seen === '') say(`waiting for another set-up of this folder (process ${owner.replace('@', ' on ')})`)
+      seen = state
       since = performance.now()
     }
-    if (isGone(other.owner) || performance.now() - since > silenceMilliseconds) {
-      takeAway(other.owner)
-      continue
-    }
-    if (!announced) say(`waiting for another set-up of this folder (process ${other.owner.replace('@', ' on ')})`)
-    announced = true
+    if (performance.now() - since > silenceMilliseconds) rmSync(join(lock, owner), { force: true })
     await sleep(250)
   }
 }
 
-/** @returns {boolean} whether this call made the lock */
-function create(/** @type {string} */ owner) {
+/** @returns {boolean} whether the lock is ours now */
+function take() {
+  const own = `${lock}.${me}`
+  mkdirSync(own, { recursive: true })
+  writeFileSync(join(own, me), '')
   try {
-    writeFileSync(lock, owner, { flag: 'wx' })
+    renameSync(own, lock)
     return true
   } catch (error) {
-    if (error.code === 'EEXIST') return false
+    rmSync(own, { recursive: true })
+    if (['ENOTEMPTY', 'EEXIST'].includes(String(codeOf(error)))) return false
     throw error
   }
-}
-
-function look() {
-  try {
-    const owner = readFileSync(lock, 'utf8')
-    return { owner, state: `${owner} ${statSync(lock).mtimeMs}` }
-  } catch (error) {
-    if (error.code === 'ENOENT') return undefined
-    throw error
-  }
-}
-
-function isGone(/** @type {string} */ owner) {
-  const [pid, host] = owner.split('@')
-  if (host !== hostname()) return false
-  try {
-    process.kill(Number(pid), 0)
-    return false
-  } catch (error) {
-    return error.code === 'ESRCH'
-  }
-}
-
-/** Two may find the same dead lock: renaming tells them apart, and gives back a live one. */
-function takeAway(/** @type {string} */ owner) {
-  const aside = `${lock}.${process.pid}`
-  try {
-    renameSync(lock, aside)
-  } catch (error) {
-    if (error.code === 'ENOENT') return
-    throw error
-  }
-  const taken = readFileSync(aside, 'utf8')
-  if (taken !== owner) create(taken)
-  rmSync(aside)
-}
-
-function touch() {
-  try {
-    utimesSync(lock, new Date(), new Date())
-  } catch {
-    // Only when somebody removed the folder `build`: the work itself will say so.
-  }
-}
-
-function release() {
-  if (look()?.owner === mine) rmSync(lock, { force: true })
 }

@@ -26,7 +26,9 @@ export async function runWithLog(file, command, options) {
  * @param {RegExp} reason
  */
 export function reasonLines(file, reason) {
-  const lines = readFileSync(file, 'utf8').split('\n').filter((line) => line.trim() !== '')
+  const lines = readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line.trim() !== '')
   const reasons = lines.filter((line) => reason.test(line))
   return reasons.length > 0 ? reasons.slice(0, 8) : lines.slice(-8)
 }

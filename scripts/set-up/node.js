@@ -2,23 +2,16 @@ import { readFileSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { root } from './checkout.js'
 import { SetUpFailure } from './failure.js'
+import { readJson } from './json.js'
 
-/** Stops when this Node is older than what package.json asks for. */
+/** Stops when this Node is older than the oldest that package.json names. */
 export function checkNodeVersion() {
-  const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  const least = engines.node.replace('>=', '')
-  const difference = compare(process.versions.node, least)
-  if (difference < 0) {
+  const [least = ''] = /[\d.]+/.exec(String(readJson(join(root, 'package.json'), 'engines')['node'])) ?? []
+  if (process.versions.node.localeCompare(least, 'en', { numeric: true }) < 0) {
     throw new SetUpFailure(`this is Node ${process.versions.node}, and Node ${least} or newer is needed`, {
-      mend: 'install a newer Node.js (https://nodejs.org), then run the same command again'
+      mend: 'install a newer Node.js (https://nodejs.org), then run the same command again',
     })
   }
-}
-
-function compare(/** @type {string} */ one, /** @type {string} */ other) {
-  const [left, right] = [one, other].map((version) => version.split('.').map(Number))
-  const index = left.findIndex((number, i) => number !== (right[i] ?? 0))
-  return index === -1 ? 0 : left[index] - (right[index] ?? 0)
 }
 
 /**
@@ -27,7 +20,7 @@ function compare(/** @type {string} */ one, /** @type {string} */ other) {
  */
 export function nodeHeaders() {
   const beside = dirname(dirname(realpathSync(process.execPath)))
-  const found = [beside, process.env.npm_config_nodedir]
+  const found = [beside, process.env['npm_config_nodedir']]
     .filter((folder) => folder !== undefined)
     .find((folder) => headersVersion(folder) === process.version)
   if (found !== undefined) return found
@@ -37,7 +30,7 @@ export function nodeHeaders() {
   throw new SetUpFailure(`Node's own header files in ${beside}/include/node ${state}, and ${needed}`, {
     mend:
       'install the package that brings them (Debian, Ubuntu: apt-get install libnode-dev), or a Node.js ' +
-      'from nodejs.org, which has them beside it, or set npm_config_nodedir to the folder with their include/node'
+      'from nodejs.org, which has them beside it, or set npm_config_nodedir to the folder with their include/node',
   })
 }
 
@@ -49,6 +42,6 @@ function headersVersion(/** @type {string} */ folder) {
   } catch {
     return undefined
   }
-  const part = (/** @type {string} */ name) => text.match(new RegExp(`#define NODE_${name}_VERSION (\\d+)`))?.[1]
+  const part = (/** @type {string} */ name) => new RegExp(`#define NODE_${name}_VERSION (\\d+)`).exec(text)?.[1]
   return `v${part('MAJOR')}.${part('MINOR')}.${part('PATCH')}`
 }

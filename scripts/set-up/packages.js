@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { root } from './checkout.js'
 import { SetUpFailure } from './failure.js'
 import { fingerprint } from './fingerprint.js'
+import { members, readJson } from './json.js'
 import { reasonLines, runWithLog } from './log.js'
 import { secondsSince, withProgress } from './progress.js'
 
@@ -18,7 +19,7 @@ const options = [
   '--include=dev', // the compiler is among them, whatever NODE_ENV or npm's config leave out
   '--no-audit',
   '--no-fund',
-  '--loglevel=warn' // the reason of a failure, under `npm --silent start` too
+  '--loglevel=warn', // the reason of a failure, under `npm --silent start` too
 ]
 
 /** Whether node_modules holds what package-lock.json names. */
@@ -33,12 +34,12 @@ export async function make() {
   rmSync(stamp, { force: true })
   const code = await withProgress(
     () => `packages: npm ci, ${secondsSince(start)} s`,
-    () => runWithLog(log, [...npm(), 'ci', ...options], { grace: 0 })
+    () => runWithLog(log, [...npm(), 'ci', ...options], { grace: 0 }),
   )
   if (code !== 0) throw failure(code)
   fitForBundling()
   writeFileSync(stamp, state())
-  const packages = Object.keys(JSON.parse(readFileSync(npmsRecord, 'utf8')).packages).length
+  const packages = Object.keys(readJson(npmsRecord, 'packages')).length
   return `installed ${packages} packages`
 }
 
@@ -48,15 +49,25 @@ export async function make() {
  */
 function fitForBundling() {
   const file = join(root, 'node_modules/nodegit/package.json')
-  const { scripts: _, ...nodegit } = JSON.parse(readFileSync(file, 'utf8'))
-  const { version: nan } = JSON.parse(readFileSync(join(root, 'node_modules/nan/package.json'), 'utf8'))
-  const dependencies = { ...nodegit.dependencies, nan }
-  const files = ['binding.gyp', 'include', 'lib', 'lifecycleScripts', 'src', 'utils', 'vendor', '!vendor/libgit2/tests']
+  const { scripts: _, ...nodegit } = readJson(file)
+  const { version: nan } = readJson(join(root, 'node_modules/nan/package.json'))
+  const dependencies = { ...members(nodegit['dependencies']), nan }
+  const files = [
+    'binding.gyp',
+    'include',
+    'lib',
+    'lifecycleScripts',
+    'src',
+    'utils',
+    'vendor',
+    '!vendor/libgit2/fuzzers',
+    '!vendor/libgit2/tests',
+  ]
   writeFileSync(file, `${JSON.stringify({ ...nodegit, dependencies, gypfile: false, files }, null, 2)}\n`)
 }
 
 function state() {
-  const { dependencies, devDependencies, overrides } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const { dependencies, devDependencies, overrides } = readJson(join(root, 'package.json'))
   // Some packages have one variant per platform; npm installs the one that fits.
   const platform = `${process.platform} ${process.arch}`
   const files = [lockFile, npmsRecord].map((file) => readFileSync(file, 'utf8'))
@@ -64,15 +75,15 @@ function state() {
 }
 
 /** The npm that started this, as far as one did, so that `npx npm@10 start` stays with npm 10. */
-function npm() {
-  const started = process.env.npm_execpath ?? ''
+export function npm() {
+  const started = process.env['npm_execpath'] ?? ''
   return started.endsWith('npm-cli.js') ? [process.execPath, started] : ['npm']
 }
 
 function failure(/** @type {number} */ code) {
   if (code === 127) {
     return new SetUpFailure('there is no command npm', {
-      mend: 'install npm (it comes with Node.js; Debian, Ubuntu: apt-get install npm)'
+      mend: 'install npm (it comes with Node.js; Debian, Ubuntu: apt-get install npm)',
     })
   }
   const lines = reasonLines(log, /^npm (error|ERR!) ./)
@@ -82,6 +93,6 @@ function failure(/** @type {number} */ code) {
     mend: outOfStep
       ? 'npm install --ignore-scripts (brings package-lock.json in step with package.json)'
       : 'act on what npm says above (npm ping tells whether it reaches its registry), then run the same ' +
-        `command again; npm's whole output: ${log}`
+        `command again; npm's whole output: ${log}`,
   })
 }

@@ -1,4 +1,4 @@
-const terminal = process.stderr.isTTY === true
+const terminal = process.stderr.isTTY
 const intervalMilliseconds = terminal ? 1000 : 10_000
 
 /** One line for people. On standard error: standard output belongs to what runs after the set-up. */

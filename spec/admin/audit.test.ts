@@ -1,13 +1,13 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { LocalAdministration } from '../../lib/admin/local-administration.js'
 import { Tokens } from '../../lib/auth/tokens.js'
-import { systemClock } from '../../lib/clock.js'
 import { CommitFinder } from '../../lib/git/commit-finder.js'
 import { RepositoryFolder } from '../../lib/git/repository-folder.js'
-import { silentLogger } from '../../lib/logger.js'
+import { systemClock } from '../../lib/parts/clock.js'
+import { silentLogger } from '../../lib/parts/logger.js'
+import { runTask, type Task, type TaskStep } from '../../lib/parts/task.js'
 import { LevelStore } from '../../lib/store/level/level-store.js'
-import { carryOut, type Step, type Work } from '../../lib/work.js'
+import { administrationOn } from '../fixtures/local-administration.js'
 import { commitId, repositoryNamed } from '../fixtures/names.js'
 import { reportOf } from '../fixtures/report.js'
 import { itemsOf, resultOf } from '../fixtures/work.js'
@@ -19,8 +19,8 @@ async function* each(lines: readonly string[]): AsyncGenerator<string> {
 }
 
 /** Does work until a step is as it should be; then it is interrupted. */
-async function until<Item>(work: Work<unknown, Item>, isReached: (step: Step<Item>) => boolean): Promise<void> {
-  await carryOut(work, (step) => {
+async function until<Item>(work: Task<unknown, Item>, isReached: (step: TaskStep<Item>) => boolean): Promise<void> {
+  await runTask(work, (step) => {
     if (isReached(step)) throw new Error('interrupted')
   }).catch((error: unknown) => {
     if (!(error instanceof Error && error.message === 'interrupted')) throw error
@@ -32,18 +32,36 @@ t.test('An import or a prune that is ended early has a line, too, which counts w
   const logger = { ...silentLogger, info: (facts: object, msg: string) => void log.push({ ...facts, msg }) }
   const at = async (name: string) => {
     const store = await LevelStore.open(join(t.testdirName, name))
-    const [tokens, commits] = [new Tokens({ store: store.tokens, prefix: 'cst', clock: systemClock, logger: silentLogger }), new CommitFinder()]
+    const [tokens, commits] = [
+      new Tokens({ store: store.tokens, prefix: 'cst', clock: systemClock, logger: silentLogger }),
+      new CommitFinder(),
+    ]
     t.teardown(async () => {
       await tokens.close()
       await store.close()
     })
-    return { store, tokens, admin: new LocalAdministration({ store, tokens, changes: store, logger, commits, repositories: new RepositoryFolder(t.testdirName) }) }
+    return {
+      store,
+      tokens,
+      admin: administrationOn(store, { tokens, logger, commits, repositories: new RepositoryFolder(t.testdirName) }),
+    }
   }
   t.testdir({})
   const from = await at('from')
-  await Promise.all(Array.from({ length: 600 }, async (_, index) => await from.store.statuses.save(repositoryNamed('alice/hello'), commitId('c0ffee'), reportOf(`ci ${index}`), 0)))
+  await Promise.all(
+    Array.from(
+      { length: 600 },
+      async (_, index) =>
+        await from.store.statuses.save(repositoryNamed('alice/hello'), commitId('c0ffee'), reportOf(`ci ${index}`), 0),
+    ),
+  )
   await from.store.grants.set({ owner: 'alice', user: 'bob', access: 'write' })
-  await from.store.grants.set({ owner: 'alice', repository: repositoryNamed('alice/hello'), user: 'carol', access: 'read' })
+  await from.store.grants.set({
+    owner: 'alice',
+    repository: repositoryNamed('alice/hello'),
+    user: 'carol',
+    access: 'read',
+  })
   const { record } = await from.tokens.create({ user: 'alice', name: '', scopes: ['repo'], expiresAt: null })
   const lines = await itemsOf(from.admin.exportStore(null))
   const to = await at('to')
@@ -51,14 +69,37 @@ t.test('An import or a prune that is ended early has a line, too, which counts w
   await until(to.admin.importStore(each(lines), by), ({ progress }) => progress?.phase === 'checking')
   t.strictSame(log.splice(0), [], 'nothing was changed')
   await until(to.admin.importStore(each(lines), by), ({ progress }) => progress?.phase === 'importing')
-  const token = { by, token: record.id, user: 'alice', name: '', scopes: ['repo'], expires_at: null, msg: 'audit: token imported' }
+  const token = {
+    by,
+    token: record.id,
+    user: 'alice',
+    name: '',
+    scopes: ['repo'],
+    expires_at: null,
+    msg: 'audit: token imported',
+  }
   const grant = { by, on: 'alice', user: 'bob', access: 'write', msg: 'audit: access granted' }
-  t.strictSame(log.splice(0), [token, grant, { by, statuses: 0, tokens: 1, grants: 1, saved: 0, msg: 'audit: store imported in part' }])
-  await until(to.admin.importStore(each(lines), by), ({ progress }) => progress?.phase === 'importing' && progress.done > 252)
-  t.strictSame(log.splice(0), [grant, { by, statuses: 0, tokens: 1, grants: 1, saved: 0, msg: 'audit: store imported in part' }], 'a repository is in as a whole, or not at all')
+  t.strictSame(log.splice(0), [
+    token,
+    grant,
+    { by, statuses: 0, tokens: 1, grants: 1, saved: 0, msg: 'audit: store imported in part' },
+  ])
+  await until(
+    to.admin.importStore(each(lines), by),
+    ({ progress }) => progress?.phase === 'importing' && progress.done > 252,
+  )
+  t.strictSame(
+    log.splice(0),
+    [grant, { by, statuses: 0, tokens: 1, grants: 1, saved: 0, msg: 'audit: store imported in part' }],
+    'a repository is in as a whole, or not at all',
+  )
   await resultOf(to.admin.importStore(each(lines), by))
   const own = { by, on: 'alice/hello', user: 'carol', access: 'read', msg: 'audit: access granted' }
-  t.strictSame(log.splice(0), [grant, own, { by, statuses: 600, tokens: 1, grants: 2, saved: 600, msg: 'audit: store imported' }])
+  t.strictSame(log.splice(0), [
+    grant,
+    own,
+    { by, statuses: 600, tokens: 1, grants: 2, saved: 600, msg: 'audit: store imported' },
+  ])
 
   const request = { goneCommits: false, goneRepositories: false, olderThan: '2000-01-01T00:00:00.000Z', remove: true }
   await until(to.admin.pruneStore({ ...request, remove: false }, by), () => true)
@@ -78,11 +119,18 @@ t.test('Of an import that fails midway there is a line for each right that it ha
     await tokens.close()
     await store.close()
   })
-  const admin = new LocalAdministration({ store, tokens, changes: store, logger, commits: new CommitFinder() })
+  const admin = administrationOn(store, { tokens, logger })
   for (const user of ['bob', 'carol', 'dave']) await store.grants.set({ owner: 'alice', user, access: 'read' })
   const lines = await itemsOf(admin.exportStore(null))
   const set = store.grants.set.bind(store.grants)
-  Object.assign(store.grants, { set: async (grant: Parameters<typeof set>[0]) => await (grant.user === 'carol' ? Promise.reject(new Error('no')) : set(grant)) })
+  Object.assign(store.grants, {
+    set: async (grant: Parameters<typeof set>[0]) =>
+      await (grant.user === 'carol' ? Promise.reject(new Error('no')) : set(grant)),
+  })
   await t.rejects(resultOf(admin.importStore(each(lines), by)), { message: 'no' })
-  t.match(log, [{ user: 'bob', msg: 'audit: access granted' }, { user: 'dave', msg: 'audit: access granted' }, { msg: 'audit: store imported in part' }])
+  t.match(log, [
+    { user: 'bob', msg: 'audit: access granted' },
+    { user: 'dave', msg: 'audit: access granted' },
+    { msg: 'audit: store imported in part' },
+  ])
 })

@@ -6,18 +6,21 @@ import { socketPath, withShortPath } from '../../lib/admin/socket-path.js'
 import { LevelStore } from '../../lib/store/level/level-store.js'
 import { startService } from '../fixtures/service.js'
 
-t.test('The socket of the commands and its folder are open to their owner only, and gone after the service', async (t) => {
-  const service = await startService(t)
-  const { store } = service
-  const path = join(store, 'admin', 'socket')
-  t.equal(path, socketPath(store))
-  t.ok(statSync(path).isSocket())
-  t.equal(modeOf(path), '600')
-  t.equal(modeOf(join(store, 'admin')), '700')
-  t.equal(modeOf(store), '700')
-  await service.close()
-  t.notOk(existsSync(path))
-})
+t.test(
+  'The socket of the commands and its folder are open to their owner only, and gone after the service',
+  async (t) => {
+    const service = await startService(t)
+    const { store } = service
+    const path = join(store, 'admin', 'socket')
+    t.equal(path, socketPath(store))
+    t.ok(statSync(path).isSocket())
+    t.equal(modeOf(path), '600')
+    t.equal(modeOf(join(store, 'admin')), '700')
+    t.equal(modeOf(store), '700')
+    await service.close()
+    t.notOk(existsSync(path))
+  },
+)
 
 t.test('A folder of the socket that others may enter is closed to them', async (t) => {
   const store = join(t.testdir({}), 'store')
@@ -62,7 +65,10 @@ t.test('A path is shortened when it has to be: by bytes, not characters', async 
     t.ok(Buffer.byteLength(used) <= 103)
     t.match(used, /\/socket$/)
   }
-  await t.rejects(withShortPath('x'.repeat(200), async () => await Promise.reject(new Error('of the use'))), { message: 'of the use' })
+  await t.rejects(
+    withShortPath('x'.repeat(200), async () => await Promise.reject(new Error('of the use'))),
+    { message: 'of the use' },
+  )
 })
 
 t.test('What stands where the socket belongs, and listens no more, is replaced', async (t) => {
@@ -82,7 +88,14 @@ t.test('A service whose socket cannot be opened serves without, says so, and clo
   await t.test('all the same', async (t) => {
     const service = await startService(t, { settings: { store: `level:${store}` } })
     t.equal((await service.call('GET', '/healthz')).status, 200)
-    t.match(service.log, [{ level: 40, msg: 'commands cannot reach this service: its socket could not be opened', err: { code: 'EEXIST' }, path: socketPath(store) }])
+    t.match(service.log, [
+      {
+        level: 40,
+        msg: 'commands cannot reach this service: its socket could not be opened',
+        err: { code: 'EEXIST' },
+        path: socketPath(store),
+      },
+    ])
     await t.rejects(service.admin.listTokens(null), { name: 'NoService' })
     await service.close()
   })

@@ -3,12 +3,13 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { AdministrationError } from '../../lib/admin/administration-error.js'
 import type { Administration } from '../../lib/admin/administration.js'
-import { administrationListener, remoteAdministration } from '../../lib/admin/remote.js'
+import { remoteAdministration } from '../../lib/admin/client.js'
+import { administrationListener } from '../../lib/admin/server.js'
 import { withShortPath } from '../../lib/admin/socket-path.js'
-import { silentLogger } from '../../lib/logger.js'
-import { carryOut, type Step } from '../../lib/work.js'
+import { AdministrationError } from '../../lib/errors.js'
+import { silentLogger } from '../../lib/parts/logger.js'
+import { runTask, type TaskStep } from '../../lib/parts/task.js'
 import { startService } from '../fixtures/service.js'
 import { resultOf } from '../fixtures/work.js'
 
@@ -17,7 +18,10 @@ async function served(t: Test, methods: Partial<Administration>): Promise<{ admi
   const path = join(t.testdir(), 'socket')
   const log: string[] = []
   const note = (_facts: object, message: string): void => void log.push(message)
-  const server = createServer({ requestTimeout: 0 }, administrationListener(methods as Administration, { ...silentLogger, info: note, error: note }))
+  const server = createServer(
+    { requestTimeout: 0 },
+    administrationListener(methods as Administration, { ...silentLogger, info: note, error: note }),
+  )
   await withShortPath(path, async (short) => {
     await once(server.listen(short), 'listening')
   })
@@ -40,9 +44,13 @@ t.test('Work crosses the socket step by step, then its result', async (t) => {
       return null
     },
   })
-  const steps: Step<string>[] = []
-  t.equal(await carryOut(admin.exportStore('alice/hello'), (step) => void steps.push(step)), null)
-  t.strictSame(steps, [{ items: ['alice/hello', 'a\u2028b\n'] }, { progress: { phase: 'x', done: 2, share: 0.5 } }, { items: ['c'], progress: { phase: 'x', done: 3 } }])
+  const steps: TaskStep<string>[] = []
+  t.equal(await runTask(admin.exportStore('alice/hello'), (step) => void steps.push(step)), null)
+  t.strictSame(steps, [
+    { items: ['alice/hello', 'a\u2028b\n'] },
+    { progress: { phase: 'x', done: 2, share: 0.5 } },
+    { items: ['c'], progress: { phase: 'x', done: 3 } },
+  ])
   t.strictSame(log, [])
 })
 
@@ -54,9 +62,9 @@ t.test('Work that fails or is refused half-way says so, after what it has found'
     },
   })
   const items: string[] = []
-  const take = ({ items: found = [] }: Step<string>): void => void items.push(...found)
-  await t.rejects(carryOut(admin.exportStore(null), take), { name: 'CommandFailed', message: 'the disk is gone' })
-  await t.rejects(carryOut(admin.exportStore('x'), take), { name: 'AdministrationError', message: 'no' })
+  const take = ({ items: found = [] }: TaskStep<string>): void => void items.push(...found)
+  await t.rejects(runTask(admin.exportStore(null), take), { name: 'CommandFailed', message: 'the disk is gone' })
+  await t.rejects(runTask(admin.exportStore('x'), take), { name: 'AdministrationError', message: 'no' })
   t.strictSame([items, log], [['a', 'a'], ['a command failed']])
 })
 
@@ -89,7 +97,7 @@ t.test('The service works no faster than its client takes', async (t) => {
     },
   })
   let [taken, lead] = [0, 0]
-  await carryOut(admin.exportStore(null), async () => {
+  await runTask(admin.exportStore(null), async () => {
     lead = Math.max(lead, made - ++taken)
     if (taken < 100) await new Promise((resolve) => setTimeout(resolve, 5))
   })
@@ -165,7 +173,7 @@ t.test('A service that is told to stop ends the work of its commands, and says s
     yield '{"type":"export","version":1,"repository":null}'
     for (;;) yield '{"type":"grant","on":"alice","user":"bob","access":"read"}'
   }
-  const importing = carryOut(service.admin.importStore(lines()), () => {
+  const importing = runTask(service.admin.importStore(lines()), () => {
     closing ??= service.close()
   })
   await t.rejects(importing, { name: 'AdministrationError', message: 'the service was told to stop' })

@@ -3,16 +3,16 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import t, { type Test } from 'tap'
 import type { Administration } from '../../lib/admin/administration.js'
-import { LocalAdministration } from '../../lib/admin/local-administration.js'
 import { ExportLines, type ExportRecord } from '../../lib/admin/export-format.js'
+import { linesOf } from '../../lib/admin/ndjson.js'
 import { Tokens } from '../../lib/auth/tokens.js'
-import { systemClock } from '../../lib/clock.js'
-import { CommitFinder } from '../../lib/git/commit-finder.js'
-import { linesOf } from '../../lib/lines.js'
-import { silentLogger } from '../../lib/logger.js'
-import { LevelStore } from '../../lib/store/level/level-store.js'
 import type { CommitStatus } from '../../lib/commit-status.js'
-import { carryOut } from '../../lib/work.js'
+import { CommitFinder } from '../../lib/git/commit-finder.js'
+import { systemClock } from '../../lib/parts/clock.js'
+import { silentLogger } from '../../lib/parts/logger.js'
+import { runTask } from '../../lib/parts/task.js'
+import { LevelStore } from '../../lib/store/level/level-store.js'
+import { administrationOn } from '../fixtures/local-administration.js'
 import { commitId, repositoryNamed } from '../fixtures/names.js'
 import { withRawLevel } from '../fixtures/raw-level.js'
 import { reportOf } from '../fixtures/report.js'
@@ -20,7 +20,15 @@ import { itemsOf, progressOf, resultOf } from '../fixtures/work.js'
 
 const commit = commitId('c0ffee')
 const hello = repositoryNamed('alice/hello')
-const TOKEN = { id: '0a', digest: 'd'.repeat(64), user: 'alice', name: 'é \u2028', scopes: ['repo'], created_at: '2026-01-31T12:00:00.000Z', expires_at: null }
+const TOKEN = {
+  id: '0a',
+  digest: 'd'.repeat(64),
+  user: 'alice',
+  name: 'é \u2028',
+  scopes: ['repo'],
+  created_at: '2026-01-31T12:00:00.000Z',
+  expires_at: null,
+}
 
 interface Place {
   readonly folder: string
@@ -31,18 +39,37 @@ interface Place {
 async function place(t: Test, name: string): Promise<Place> {
   const folder = join(t.testdirName, name)
   const store = await LevelStore.open(folder)
-  const [tokens, commits] = [new Tokens({ store: store.tokens, prefix: 'cst', clock: systemClock, logger: silentLogger }), new CommitFinder()]
+  const [tokens, commits] = [
+    new Tokens({ store: store.tokens, prefix: 'cst', clock: systemClock, logger: silentLogger }),
+    new CommitFinder(),
+  ]
   t.teardown(async () => {
     await tokens.close()
     await store.close()
   })
-  return { folder, store, admin: new LocalAdministration({ store, tokens, changes: store, logger: silentLogger, commits }) }
+  return {
+    folder,
+    store,
+    admin: administrationOn(store, { tokens, commits }),
+  }
 }
 
-/** Statuses of some repositories, a token that was used, grants on an owner, on a repository and on one without statuses. */
+/**
+ * Statuses of some repositories, a token that was used, grants on an owner, on a repository and on one without
+ * statuses.
+ */
 async function fill({ store }: Place): Promise<void> {
   for (const name of ['alice/hello', 'alice/hello-2', 'bob/x']) {
-    await Promise.all(Array.from({ length: 300 }, (_, index) => store.statuses.save(repositoryNamed(name), commitId(String(index % 7)), reportOf(`ci ${index}`, { description: '\u2028 \u202e \u{1f600} é', target_url: 'https://ci.example/é' }), index)))
+    await Promise.all(
+      Array.from({ length: 300 }, (_, index) =>
+        store.statuses.save(
+          repositoryNamed(name),
+          commitId(String(index % 7)),
+          reportOf(`ci ${index}`, { description: '\u2028 \u202e \u{1f600} é', target_url: 'https://ci.example/é' }),
+          index,
+        ),
+      ),
+    )
   }
   await store.tokens.add(TOKEN)
   await store.tokens.noteUse(new Map([[TOKEN.id, '2026-02-01T12:00:00.000Z']]))
@@ -64,7 +91,14 @@ t.test('What is exported and imported is the same, and importing it again change
   t.equal(lines.length, 900 + 1 + 3 + 2)
   t.equal(lines[0], '{"type":"export","version":1,"repository":null}')
   t.notMatch(lines.join(''), /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u, 'nothing in it steers a terminal')
-  const sha256 = createHash('sha256').update(lines.slice(0, -1).map((line) => `${line}\n`).join('')).digest('hex')
+  const sha256 = createHash('sha256')
+    .update(
+      lines
+        .slice(0, -1)
+        .map((line) => `${line}\n`)
+        .join(''),
+    )
+    .digest('hex')
   t.equal(lines.at(-1), `{"type":"end","records":904,"sha256":"${sha256}"}`, 'the digest is that of sha256sum')
   for (const saved of [900, 0]) {
     t.strictSame(await resultOf(to.admin.importStore(each(lines))), { statuses: 900, tokens: 1, grants: 3, saved })
@@ -80,8 +114,11 @@ t.test('An export of one repository has its statuses and grants, and no token', 
   t.equal(lines[0], '{"type":"export","version":1,"repository":"alice/hello"}')
   t.strictSame(await resultOf(to.admin.importStore(each(lines))), { statuses: 300, tokens: 0, grants: 1, saved: 300 })
   t.equal((await itemsOf(from.admin.exportStore('alice/none'))).length, 3, 'one that has a grant only')
-  await t.rejects(itemsOf(from.admin.exportStore('alice/nothing')), { name: 'AdministrationError', message: 'the store has nothing of alice/nothing' })
-  await t.rejects(itemsOf(from.admin.exportStore('alice')), { name: 'AdministrationError' })
+  await t.rejects(itemsOf(from.admin.exportStore('alice/nothing')), {
+    name: /^(?:Administration|Argument)Error$/,
+    message: 'the store has nothing of alice/nothing',
+  })
+  await t.rejects(itemsOf(from.admin.exportStore('alice')), { name: /^(?:Administration|Argument)Error$/ })
 })
 
 t.test('A store with nothing in it can be moved too', async (t) => {
@@ -91,25 +128,41 @@ t.test('A store with nothing in it can be moved too', async (t) => {
   t.strictSame(await resultOf(admin.importStore(each(lines))), { statuses: 0, tokens: 0, grants: 0, saved: 0 })
 })
 
-t.test('Of two statuses the later stays; grants are replaced; tokens that are there stay, and their latest use', async (t) => {
-  const { store, admin } = await place(t, 'store')
-  const there = (await store.statuses.save(hello, commit, reportOf('ci'), Date.parse('2026-02-01T12:00:00Z'))).status
-  await store.tokens.add({ ...TOKEN, name: 'ours' })
-  await store.tokens.add({ ...TOKEN, id: '0b' })
-  await store.tokens.noteUse(new Map([['0b', '2026-03-01T12:00:00.000Z']]))
-  await store.grants.set({ owner: 'alice', repository: hello, user: 'bob', access: 'read' })
-  const status = { ...there, id: 'other', context: 'lint', created_at: '2020-01-01T00:00:00.000Z', updated_at: '2020-01-02T00:00:00.000Z' }
-  const lines = exportOf([
-    ...['0a', '0b', '0c'].map((id): ExportRecord => ({ type: 'token', token: { ...TOKEN, id, last_used_at: id === '0c' ? null : '2026-02-01T12:00:00.000Z' } })),
-    { type: 'grant', grant: { owner: 'alice', repository: hello, user: 'bob', access: 'write' } },
-    { type: 'status', repository: hello, status: { ...there, state: 'error', updated_at: there.created_at } },
-    { type: 'status', repository: hello, status },
-  ])
-  t.strictSame(await resultOf(admin.importStore(each(lines))), { statuses: 2, tokens: 3, grants: 1, saved: 1 })
-  t.strictSame(await store.statuses.list(hello, commit), [there, status])
-  t.match(await store.tokens.list(), [{ id: '0a', name: 'ours', last_used_at: /^2026-02/ }, { id: '0b', last_used_at: /^2026-03/ }, { id: '0c', last_used_at: null }])
-  t.match(await store.grants.list(), [{ access: 'write' }])
-})
+t.test(
+  'Of two statuses the later stays; grants are replaced; tokens that are there stay, and their latest use',
+  async (t) => {
+    const { store, admin } = await place(t, 'store')
+    const there = (await store.statuses.save(hello, commit, reportOf('ci'), Date.parse('2026-02-01T12:00:00Z'))).status
+    await store.tokens.add({ ...TOKEN, name: 'ours' })
+    await store.tokens.add({ ...TOKEN, id: '0b' })
+    await store.tokens.noteUse(new Map([['0b', '2026-03-01T12:00:00.000Z']]))
+    await store.grants.set({ owner: 'alice', repository: hello, user: 'bob', access: 'read' })
+    const status = {
+      ...there,
+      id: 'other',
+      context: 'lint',
+      created_at: '2020-01-01T00:00:00.000Z',
+      updated_at: '2020-01-02T00:00:00.000Z',
+    }
+    const lines = exportOf([
+      ...['0a', '0b', '0c'].map((id): ExportRecord => ({
+        type: 'token',
+        token: { ...TOKEN, id, last_used_at: id === '0c' ? null : '2026-02-01T12:00:00.000Z' },
+      })),
+      { type: 'grant', grant: { owner: 'alice', repository: hello, user: 'bob', access: 'write' } },
+      { type: 'status', repository: hello, status: { ...there, state: 'error', updated_at: there.created_at } },
+      { type: 'status', repository: hello, status },
+    ])
+    t.strictSame(await resultOf(admin.importStore(each(lines))), { statuses: 2, tokens: 3, grants: 1, saved: 1 })
+    t.strictSame(await store.statuses.list(hello, commit), [there, status])
+    t.match(await store.tokens.list(), [
+      { id: '0a', name: 'ours', last_used_at: /^2026-02/ },
+      { id: '0b', last_used_at: /^2026-03/ },
+      { id: '0c', last_used_at: null },
+    ])
+    t.match(await store.grants.list(), [{ access: 'write' }])
+  },
+)
 
 t.test('An export that is cut off or was changed is refused whole', async (t) => {
   const [from, to] = [await place(t, 'from'), await place(t, 'to')]
@@ -118,18 +171,54 @@ t.test('An export that is cut off or was changed is refused whole', async (t) =>
   const cases: [what: string, lines: string[], message: string][] = [
     ['nothing', [], 'it is empty'],
     ['without its end', lines.slice(0, -1), 'its end is missing'],
-    ['cut in a line', [...lines.slice(0, 10), '{"type":'], 'line 11 is not what an export has there: Unexpected end of JSON input'],
+    [
+      'cut in a line',
+      [...lines.slice(0, 10), '{"type":'],
+      'line 11 is not what an export has there: Unexpected end of JSON input',
+    ],
     ['without its beginning', lines.slice(1), 'line 1 is not what an export has there: it is no export'],
-    ['without a line', lines.toSpliced(7, 1), 'line 905 is not what an export has there: it counts 904 records, and there are 903'],
-    ['with a line twice', lines.toSpliced(7, 0, lines[7] ?? ''), 'line 907 is not what an export has there: it counts 904 records, and there are 905'],
-    ['with lines exchanged', lines.toSpliced(7, 2, lines[8] ?? '', lines[7] ?? ''), 'line 906 is not what an export has there: the lines before it are not those that were written (SHA-256)'],
-    ['with another word', lines.map((line) => line.replace('success', 'failure')), 'line 906 is not what an export has there: the lines before it are not those that were written (SHA-256)'],
-    ['with something after its end', [...lines, ''], 'line 907 is not what an export has there: there should be no more lines'],
-    ['with an end that is none', [...lines.slice(0, -1), '{"type":"end"}'], 'line 906 is not what an export has there: it is no end'],
-    ['of another version', ['{"type":"export","version":2,"repository":null}'], 'line 1 is not what an export has there: it is of version 2, and this program knows version 1'],
+    [
+      'without a line',
+      lines.toSpliced(7, 1),
+      'line 905 is not what an export has there: it counts 904 records, and there are 903',
+    ],
+    [
+      'with a line twice',
+      lines.toSpliced(7, 0, lines[7] ?? ''),
+      'line 907 is not what an export has there: it counts 904 records, and there are 905',
+    ],
+    [
+      'with lines exchanged',
+      lines.toSpliced(7, 2, lines[8] ?? '', lines[7] ?? ''),
+      'line 906 is not what an export has there: the lines before it are not those that were written (SHA-256)',
+    ],
+    [
+      'with another word',
+      lines.map((line) => line.replace('success', 'failure')),
+      'line 906 is not what an export has there: the lines before it are not those that were written (SHA-256)',
+    ],
+    [
+      'with something after its end',
+      [...lines, ''],
+      'line 907 is not what an export has there: there should be no more lines',
+    ],
+    [
+      'with an end that is none',
+      [...lines.slice(0, -1), '{"type":"end"}'],
+      'line 906 is not what an export has there: it is no end',
+    ],
+    [
+      'of another version',
+      ['{"type":"export","version":2,"repository":null}'],
+      'line 1 is not what an export has there: it is of version 2, and this program knows version 1',
+    ],
   ]
   for (const [what, changed, message] of cases) {
-    await t.rejects(resultOf(to.admin.importStore(each(changed))), { name: 'AdministrationError', message: `this cannot be imported: ${message}; nothing was changed` }, what)
+    await t.rejects(
+      resultOf(to.admin.importStore(each(changed))),
+      { name: 'AdministrationError', message: `this cannot be imported: ${message}; nothing was changed` },
+      what,
+    )
   }
   t.equal((await itemsOf(to.admin.exportStore(null))).length, 2)
 })
@@ -142,13 +231,25 @@ t.test('What keeps an export from being read is no fault of the export', async (
   }
   await t.rejects(resultOf(admin.importStore(broken())), { name: 'RangeError', message: 'the disk is gone' })
   const long = linesOf(Readable.from(['x'.repeat(2 * 1024 * 1024)]))
-  await t.rejects(resultOf(admin.importStore(long)), { name: 'AdministrationError', message: 'this cannot be imported: a line has more than 1048576 characters; nothing was changed' })
+  await t.rejects(resultOf(admin.importStore(long)), {
+    name: 'AdministrationError',
+    message: 'this cannot be imported: a line has more than 1048576 characters; nothing was changed',
+  })
 })
 
 t.test('A status, grant or token that breaks a rule is refused, with the number of its line', async (t) => {
   const { admin } = await place(t, 'store')
   const at = '2026-01-31T12:00:00.000Z'
-  const status: CommitStatus = { id: 'a', sha: commit.hex, context: 'ci', state: 'success', description: null, target_url: null, created_at: at, updated_at: at }
+  const status: CommitStatus = {
+    id: 'a',
+    sha: commit.hex,
+    context: 'ci',
+    state: 'success',
+    description: null,
+    target_url: null,
+    created_at: at,
+    updated_at: at,
+  }
   const of = (more: object): ExportRecord => ({ type: 'status', repository: hello, status: { ...status, ...more } })
   const token = (more: object): ExportRecord => ({ type: 'token', token: { ...TOKEN, last_used_at: null, ...more } })
   const cases: [record: ExportRecord, reason: string][] = [
@@ -171,7 +272,14 @@ t.test('A status, grant or token that breaks a rule is refused, with the number 
     [token({ scopes: ['admin'] }), 'it is no status, grant or token'],
   ]
   for (const [record, reason] of cases) {
-    await t.rejects(resultOf(admin.importStore(each(exportOf([of({}), record])))), { name: 'AdministrationError', message: `this cannot be imported: line 3 is not what an export has there: ${reason}; nothing was changed` }, reason)
+    await t.rejects(
+      resultOf(admin.importStore(each(exportOf([of({}), record])))),
+      {
+        name: 'AdministrationError',
+        message: `this cannot be imported: line 3 is not what an export has there: ${reason}; nothing was changed`,
+      },
+      reason,
+    )
   }
   t.equal((await itemsOf(admin.exportStore(null))).length, 2)
 })
@@ -182,12 +290,16 @@ t.test('A repository is imported whole or not at all', async (t) => {
   const lines = await itemsOf(from.admin.exportStore(null))
   const importing = to.admin.importStore(each(lines))
   // Some of the second repository is on its way.
-  for (let done = 0; done < 400; ) {
+  for (let done = 0; done < 400;) {
     const step = await importing.next()
     if (!step.done && step.value.progress?.phase === 'importing') done = step.value.progress.done
   }
   await importing.return({ statuses: 0, tokens: 0, grants: 0, saved: 0 })
-  const counts = await Promise.all(['alice/hello', 'alice/hello-2', 'bob/x'].map(async (name) => (await itemsOf(to.admin.listStatuses(name, null))).length))
+  const counts = await Promise.all(
+    ['alice/hello', 'alice/hello-2', 'bob/x'].map(
+      async (name) => (await itemsOf(to.admin.listStatuses(name, null))).length,
+    ),
+  )
   t.strictSame(counts.toSorted(), [0, 0, 300])
   t.match(await resultOf(to.admin.importStore(each(lines))), { saved: 600 }, 'and the rest later')
 })
@@ -216,7 +328,7 @@ t.test('What is damaged stops an export: it has no end then, and cannot be impor
     const { admin } = await place(t, String(index))
     const lines: string[] = []
     await t.rejects(
-      carryOut(admin.exportStore(null), ({ items = [] }) => void lines.push(...items)),
+      runTask(admin.exportStore(null), ({ items = [] }) => void lines.push(...items)),
       { name: 'StoreCorrupt', message: `the value of ${JSON.stringify(key)} is damaged` },
     )
     t.notMatch(lines.join(), /"end"/)

@@ -4,7 +4,7 @@
 import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { makeCommit, makeRepository } from '../fixtures/git.js'
+import { makeRepository, makeRepositoryWithCommit } from '../fixtures/git.js'
 import { comparable, sendRaw, type RawAnswer } from '../fixtures/raw-http.js'
 import { startService, type TestService } from '../fixtures/service.js'
 import { itemsOf } from '../fixtures/work.js'
@@ -13,8 +13,10 @@ import { itemsOf } from '../fixtures/work.js'
 const CONDITIONS: Readonly<Record<string, (directory: string) => void>> = {
   sound: () => undefined,
   'without-objects': (directory) => rmSync(join(directory, 'objects'), { recursive: true }),
-  'with-a-broken-config': (directory) => writeFileSync(join(directory, 'config'), '[core\nrepositoryformatversion = 99\n'),
-  'with-an-unreadable-mark': (directory) => symlinkSync('git-daemon-export-ok', join(directory, 'git-daemon-export-ok')),
+  'with-a-broken-config': (directory) =>
+    writeFileSync(join(directory, 'config'), '[core\nrepositoryformatversion = 99\n'),
+  'with-an-unreadable-mark': (directory) =>
+    symlinkSync('git-daemon-export-ok', join(directory, 'git-daemon-export-ok')),
   empty: (directory) => {
     rmSync(directory, { recursive: true })
     mkdirSync(directory)
@@ -26,9 +28,26 @@ const CONDITIONS: Readonly<Record<string, (directory: string) => void>> = {
 }
 
 /** Names of repositories that do not exist, or cannot. */
-const MISSING = ['alice/missing', 'alice/bad%20name', 'alice/.hidden', `alice/${'a'.repeat(300)}`, 'alice/sound.git', 'alice/a-file', 'alice/dangling', 'nobody/missing', '..%2f/sound', 'al%00ice/sound']
+const MISSING = [
+  'alice/missing',
+  'alice/bad%20name',
+  'alice/.hidden',
+  `alice/${'a'.repeat(300)}`,
+  'alice/sound.git',
+  'alice/a-file',
+  'alice/dangling',
+  'nobody/missing',
+  '..%2f/sound',
+  'al%00ice/sound',
+]
 
-const BODIES = { right: '{"state":"success","context":"attack"}', wrong: '{"state":"nonsense"}', broken: '{', none: '', large: JSON.stringify({ state: 'success', more: 'x'.repeat(20_000) }) }
+const BODIES = {
+  right: '{"state":"success","context":"attack"}',
+  wrong: '{"state":"nonsense"}',
+  broken: '{',
+  none: '',
+  large: JSON.stringify({ state: 'success', more: 'x'.repeat(20_000) }),
+}
 
 interface Scene {
   readonly service: TestService
@@ -41,8 +60,7 @@ interface Scene {
 async function scene(t: Test): Promise<Scene> {
   const service = await startService(t)
   const folder = join(service.repositories, 'alice')
-  const original = await makeRepository(service.folder, 'original')
-  const sha = await makeCommit(original)
+  const { directory: original, sha } = await makeRepositoryWithCommit(service.folder, 'original')
   for (const [condition, spoil] of Object.entries(CONDITIONS)) {
     cpSync(original, join(folder, `${condition}.git`), { recursive: true })
     spoil(join(folder, `${condition}.git`))
@@ -66,7 +84,8 @@ async function askAll({ service, sha }: Scene, name: string, token?: string): Pr
       answers.set(`${method} the list of ${id}`, await sendRaw(service.url, head))
     }
     const reports = `/api/v1/repos/${name}/statuses/${id} HTTP/1.1`
-    for (const [kind, body] of Object.entries(BODIES)) answers.set(`POST a ${kind} body to ${id}`, await sendRaw(service.url, [`POST ${reports}`, ...headers], body))
+    for (const [kind, body] of Object.entries(BODIES))
+      answers.set(`POST a ${kind} body to ${id}`, await sendRaw(service.url, [`POST ${reports}`, ...headers], body))
     answers.set(`HEAD the reports of ${id}`, await sendRaw(service.url, [`HEAD ${reports}`, ...headers]))
   }
   return answers
@@ -74,43 +93,67 @@ async function askAll({ service, sha }: Scene, name: string, token?: string): Pr
 
 const callers = [
   { who: 'an anonymous caller', listed: '401 Unauthorized', error: 'authentication required', token: () => undefined },
-  { who: 'a signed-in user with no access', listed: '404 Not Found', error: 'repository not found', token: ({ mallory }: Scene) => mallory },
+  {
+    who: 'a signed-in user with no access',
+    listed: '404 Not Found',
+    error: 'repository not found',
+    token: ({ mallory }: Scene) => mallory,
+  },
 ]
 
 for (const { who, listed, error, token } of callers) {
-  t.test(`To ${who}, private and missing repositories answer alike to the byte, whatever their condition`, async (t) => {
-    const hidden = await scene(t)
-    const [reference = '', ...others] = [...MISSING, ...Object.keys(CONDITIONS).map((condition) => `alice/${condition}`)]
-    const expected = await askAll(hidden, reference, token(hidden))
-    for (const name of others) {
-      const answers = await askAll(hidden, name, token(hidden))
-      const different = [...answers].filter(([request, answer]) => comparable(answer) !== comparable(expected.get(request) ?? answer))
-      t.strictSame(different, [], name.slice(0, 60))
-    }
+  t.test(
+    `To ${who}, private and missing repositories answer alike to the byte, whatever their condition`,
+    async (t) => {
+      const hidden = await scene(t)
+      const [reference = '', ...others] = [
+        ...MISSING,
+        ...Object.keys(CONDITIONS).map((condition) => `alice/${condition}`),
+      ]
+      const expected = await askAll(hidden, reference, token(hidden))
+      for (const name of others) {
+        const answers = await askAll(hidden, name, token(hidden))
+        const different = [...answers].filter(
+          ([request, answer]) => comparable(answer) !== comparable(expected.get(request) ?? answer),
+        )
+        t.strictSame(different, [], name.slice(0, 60))
+      }
 
-    for (const [request, { statusLine, body }] of expected) {
-      if (/^(?:GET|HEAD) the list|^POST a /.test(request)) t.equal(statusLine, `HTTP/1.1 ${listed}`, request)
-      else t.equal(statusLine, 'HTTP/1.1 405 Method Not Allowed', request)
-      if (/^GET the list|^POST a /.test(request)) t.equal(body, JSON.stringify({ error }))
-      if (request.startsWith('HEAD')) t.equal(body, '')
-    }
-    t.strictSame(await itemsOf(hidden.service.admin.listStatuses('alice/sound', null)), [], 'nothing was stored')
-  })
+      for (const [request, { statusLine, body }] of expected) {
+        if (/^(?:GET|HEAD) the list|^POST a /.test(request)) t.equal(statusLine, `HTTP/1.1 ${listed}`, request)
+        else t.equal(statusLine, 'HTTP/1.1 405 Method Not Allowed', request)
+        if (/^GET the list|^POST a /.test(request)) t.equal(body, JSON.stringify({ error }))
+        if (request.startsWith('HEAD')) t.equal(body, '')
+      }
+      t.strictSame(await itemsOf(hidden.service.admin.listStatuses('alice/sound', null)), [], 'nothing was stored')
+    },
+  )
 }
 
-t.test('Whoever may read learns what is wrong, and the log tells the admin of what strangers are not told', async (t) => {
-  const { service, sha, alice, mallory } = await scene(t)
-  const answers: Record<string, number> = {}
-  for (const condition of Object.keys(CONDITIONS)) answers[condition] = (await service.list(`alice/${condition}`, sha, alice)).status
-  const { sound, 'with-an-unreadable-mark': unreadableMark, ...broken } = answers
-  t.strictSame([sound, unreadableMark], [200, 200])
-  for (const [condition, status] of Object.entries(broken)) t.equal(status, 503, condition)
+t.test(
+  'Whoever may read learns what is wrong, and the log tells the admin of what strangers are not told',
+  async (t) => {
+    const { service, sha, alice, mallory } = await scene(t)
+    const answers: Record<string, number> = {}
+    for (const condition of Object.keys(CONDITIONS))
+      answers[condition] = (await service.list(`alice/${condition}`, sha, alice)).status
+    const { sound, 'with-an-unreadable-mark': unreadableMark, ...broken } = answers
+    t.strictSame([sound, unreadableMark], [200, 200])
+    for (const [condition, status] of Object.entries(broken)) t.equal(status, 503, condition)
 
-  const before = service.log.length
-  t.equal((await service.list('alice/a-loop', sha, mallory)).status, 404)
-  t.match(service.log.slice(before), [{ level: 50, repository: 'alice/a-loop', err: { message: /ELOOP/ } }, { status: 404 }])
-  t.equal((await service.report('alice/sound', sha, alice, { state: 'success' })).status, 201, 'the service still answers')
-})
+    const before = service.log.length
+    t.equal((await service.list('alice/a-loop', sha, mallory)).status, 404)
+    t.match(service.log.slice(before), [
+      { level: 50, repository: 'alice/a-loop', err: { message: /ELOOP/ } },
+      { status: 404 },
+    ])
+    t.equal(
+      (await service.report('alice/sound', sha, alice, { state: 'success' })).status,
+      201,
+      'the service still answers',
+    )
+  },
+)
 
 t.test('An owner folder that cannot be read hides all that may be in it', async (t) => {
   const { service, sha, mallory } = await scene(t)
@@ -119,9 +162,15 @@ t.test('An owner folder that cannot be read hides all that may be in it', async 
   const file = join(service.repositories, 'dave')
   writeFileSync(file, '')
   for (const token of [undefined, mallory]) {
-    const [missing, ...hidden] = await Promise.all(['nobody/x', 'carol/x', 'dave/x'].map(async (name) => await service.list(name, sha, token)))
+    const [missing, ...hidden] = await Promise.all(
+      ['nobody/x', 'carol/x', 'dave/x'].map(async (name) => await service.list(name, sha, token)),
+    )
     for (const answer of hidden) t.strictSame([answer.status, answer.text], [missing?.status, missing?.text])
   }
-  t.equal((await service.list('carol/x', sha, await service.tokenOf('carol'))).status, 503, 'its owner is told to try again')
+  t.equal(
+    (await service.list('carol/x', sha, await service.tokenOf('carol'))).status,
+    503,
+    'its owner is told to try again',
+  )
   t.equal((await service.list('dave/x', sha, await service.tokenOf('dave'))).status, 404, 'a file is no owner folder')
 })

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
 import { digestToken, makeToken } from '../../lib/auth/token.js'
+import { anyCharacter } from '../fixtures/any-character.js'
 import { storeFiles } from '../fixtures/store-files.js'
 import { testTokens } from '../fixtures/tokens.js'
 
@@ -43,30 +44,60 @@ t.test('The checksum refuses a token with any one character changed, without a l
   for (let place = 0; place < token.length; place++) {
     for (const character of [...HEX, token[place]?.toUpperCase() ?? '', 'g', '_', ' ', '\0', 'ä', '０', '']) {
       const changed = token.slice(0, place) + character + token.slice(place + 1)
-      if (changed !== token && (await tokens.authenticate(changed)) !== undefined) t.fail(`${character} at ${place} was taken`)
+      if (changed !== token && (await tokens.authenticate(changed)) !== undefined)
+        t.fail(`${character} at ${place} was taken`)
     }
   }
   t.equal(counting.calls.get, before, 'the store was not asked')
-  t.strictSame(await tokens.authenticate(token), { user: 'alice', scopes: ['repo'] }, 'the token itself is taken')
+  t.match(await tokens.authenticate(token), { user: 'alice', scopes: ['repo'] }, 'the token itself is taken')
   t.equal(counting.calls.get, before + 1, 'with one look-up')
 })
 
-t.test('What is cut off, doubled, turned round, of another prefix or anything else is refused without a look-up', async (t) => {
-  const { tokens, create, counting } = await testTokens(t)
-  const { token } = await create()
-  const before = counting.calls.get
-  const neighbours = Array.from({ length: token.length - 1 }, (_, place) => token.slice(0, place) + (token[place + 1] ?? '') + (token[place] ?? '') + token.slice(place + 2))
-  const foreign = [makeToken('xyz'), makeToken('cs'), makeToken('cstx'), makeToken('CST'), `ghp_${'a'.repeat(36)}`, `cst-${token.slice(4)}`]
-  const cut = Array.from(token, (_, length) => token.slice(0, length))
-  for (const text of [...neighbours, ...foreign, ...cut, `${token}0`, `0${token}`, token + token, ` ${token}`, `${token}\n`, token.toUpperCase(), token.slice(4), '']) {
-    if (text !== token) t.equal(await tokens.authenticate(text), undefined, JSON.stringify(text.replace(token, 'TOKEN')))
-  }
-  const anything = fc.asyncProperty(fc.oneof(fc.string({ unit: 'binary' }), fc.stringMatching(/^cst_[0-9a-f]{40}00000000$/)), async (text) => {
-    assert.equal(await tokens.authenticate(text), undefined)
-  })
-  await t.resolves(fc.assert(anything))
-  t.equal(counting.calls.get, before, 'the store was not asked')
-})
+t.test(
+  'What is cut off, doubled, turned round, of another prefix or anything else is refused without a look-up',
+  async (t) => {
+    const { tokens, create, counting } = await testTokens(t)
+    const { token } = await create()
+    const before = counting.calls.get
+    const neighbours = Array.from(
+      { length: token.length - 1 },
+      (_, place) => token.slice(0, place) + (token[place + 1] ?? '') + (token[place] ?? '') + token.slice(place + 2),
+    )
+    const foreign = [
+      makeToken('xyz'),
+      makeToken('cs'),
+      makeToken('cstx'),
+      makeToken('CST'),
+      `ghp_${'a'.repeat(36)}`,
+      `cst-${token.slice(4)}`,
+    ]
+    const cut = Array.from(token, (_, length) => token.slice(0, length))
+    for (const text of [
+      ...neighbours,
+      ...foreign,
+      ...cut,
+      `${token}0`,
+      `0${token}`,
+      token + token,
+      ` ${token}`,
+      `${token}\n`,
+      token.toUpperCase(),
+      token.slice(4),
+      '',
+    ]) {
+      if (text !== token)
+        t.equal(await tokens.authenticate(text), undefined, JSON.stringify(text.replace(token, 'TOKEN')))
+    }
+    const anything = fc.asyncProperty(
+      fc.oneof(fc.string({ unit: anyCharacter }), fc.stringMatching(/^cst_[0-9a-f]{40}00000000$/)),
+      async (text) => {
+        assert.equal(await tokens.authenticate(text), undefined)
+      },
+    )
+    await t.resolves(fc.assert(anything))
+    t.equal(counting.calls.get, before, 'the store was not asked')
+  },
+)
 
 t.test('A well-formed token that was never made is unknown, and one look-up tells', async (t) => {
   const { tokens, create, counting } = await testTokens(t)
@@ -81,22 +112,38 @@ t.test('A token whose id is that of another one is not taken for it', async (t) 
   const { token, id } = await create()
   const record = await store.tokens.get(id)
   t.ok(record)
-  if (record) await store.tokens.add({ ...record, digest: record.digest.replace(/.$/, (digit) => (digit === '0' ? '1' : '0')) })
+  if (record)
+    await store.tokens.add({ ...record, digest: record.digest.replace(/.$/, (digit) => (digit === '0' ? '1' : '0')) })
   t.equal(await tokens.authenticate(token), undefined)
 })
 
 t.test('Only the digest of a token is stored: neither its text nor its bits are in any file or record', async (t) => {
   const { tokens, store, folder, create } = await testTokens(t)
-  const made = [await create(), await create({ user: 'bob', name: 'agent 7', scopes: [], expiresAt: 4_000_000_000_000 })]
+  const made = [
+    await create(),
+    await create({ user: 'bob', name: 'agent 7', scopes: [], expiresAt: 4_000_000_000_000 }),
+  ]
   for (const { token } of made) await tokens.authenticate(token)
   await tokens.close()
-  const records = JSON.stringify([await store.tokens.list(), await Promise.all(made.map(async ({ id }) => await store.tokens.get(id)))])
+  const records = JSON.stringify([
+    await store.tokens.list(),
+    await Promise.all(made.map(async ({ id }) => await store.tokens.get(id))),
+  ])
   await store.close()
 
   for (const { token } of made) {
     const random = token.slice(4, 44)
     const { digest } = digestToken('cst', token) ?? {}
-    const forms = [token, random, random.toUpperCase(), Buffer.from(random).toString('base64'), Buffer.from(random, 'hex').toString('base64'), random.slice(0, 16), random.slice(-16), token.slice(-8)]
+    const forms = [
+      token,
+      random,
+      random.toUpperCase(),
+      Buffer.from(random).toString('base64'),
+      Buffer.from(random, 'hex').toString('base64'),
+      random.slice(0, 16),
+      random.slice(-16),
+      token.slice(-8),
+    ]
     t.ok(digest && records.includes(digest) && storeFiles(folder).includes(digest), 'the digest is')
     for (const form of forms) {
       t.notOk(records.includes(form), 'not in a record')

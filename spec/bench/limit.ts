@@ -10,7 +10,9 @@ interface Canned {
   readonly body: string
 }
 
-const [get, post] = (JSON.parse(argv[2] ?? '[]') as (Canned | null)[]).map((canned) => canned && { ...canned, body: Buffer.from(canned.body) })
+const [get, post] = (JSON.parse(argv[2] ?? '[]') as (Canned | null)[]).map(
+  (canned) => canned && { ...canned, body: Buffer.from(canned.body) },
+)
 
 const server = createServer((request, response) => {
   if (request.method === 'POST' && post) {

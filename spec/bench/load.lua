@@ -21,8 +21,8 @@ end
 function done(summary, latency)
   local errors = summary.errors
   io.write(string.format(
-    '\n{"requests":%d,"microseconds":%d,"p50":%d,"p99":%d,"failed":%d}\n',
-    summary.requests, summary.duration, latency:percentile(50), latency:percentile(99),
+    '\n{"requests":%d,"microseconds":%d,"p50":%d,"p99":%d,"p999":%d,"failed":%d}\n',
+    summary.requests, summary.duration, latency:percentile(50), latency:percentile(99), latency:percentile(99.9),
     errors.connect + errors.read + errors.write + errors.timeout + errors.status
   ))
 end

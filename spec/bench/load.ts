@@ -17,6 +17,7 @@ export interface LoadResult {
   /** Milliseconds. */
   readonly p50: number
   readonly p99: number
+  readonly p999: number
   /** Requests without an answer, or with a status above 399. */
   readonly failed: number
   readonly requests: number
@@ -34,12 +35,33 @@ export class Load {
   }
 
   /** Sends them over keep-alive connections with wrk, which takes one core at the most. */
-  async run(url: string, { seconds, connections = 64 }: { seconds: number; connections?: number }): Promise<LoadResult> {
+  async run(
+    url: string,
+    { seconds, connections = 64 }: { seconds: number; connections?: number },
+  ): Promise<LoadResult> {
     const script = fileURLToPath(new URL('load.lua', import.meta.url))
     const headers = Object.entries(this.#headers).flat()
-    const { stdout } = await promisify(execFile)('wrk', ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', script, url, '--', this.#file, ...headers], { maxBuffer: 1 << 24 })
+    const { stdout } = await promisify(execFile)(
+      'wrk',
+      ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', script, url, '--', this.#file, ...headers],
+      { maxBuffer: 1 << 24 },
+    )
     const line = stdout.split('\n').find((text) => text.startsWith('{')) ?? '{}'
-    const { requests = 0, microseconds = 1, p50 = 0, p99 = 0, failed = 0 } = JSON.parse(line) as Partial<Record<'requests' | 'microseconds' | 'p50' | 'p99' | 'failed', number>>
-    return { perSecond: (requests * 1_000_000) / microseconds, p50: p50 / 1000, p99: p99 / 1000, failed, requests }
+    const {
+      requests = 0,
+      microseconds = 1,
+      p50 = 0,
+      p99 = 0,
+      p999 = 0,
+      failed = 0,
+    } = JSON.parse(line) as Partial<Record<'requests' | 'microseconds' | 'p50' | 'p99' | 'p999' | 'failed', number>>
+    return {
+      perSecond: (requests * 1_000_000) / microseconds,
+      p50: p50 / 1000,
+      p99: p99 / 1000,
+      p999: p999 / 1000,
+      failed,
+      requests,
+    }
   }
 }

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
-import { cases, type Row } from './cases.js'
-import { postgresCase } from './postgres.js'
+import { cases } from './cases.js'
+import type { Row } from './setting.js'
 
-// Measures the service beside what bounds it, in one run: see "How fast" in the README.
+// Measures the service beside what bounds it, in one run: see "Benchmark" in spec/README.md.
 
 const { values } = parseArgs({
   options: {
@@ -21,15 +21,34 @@ const { values } = parseArgs({
 const folder = values.folder
 mkdirSync(folder, { recursive: true })
 const rows: Row[] = []
-const setting = { folder, rounds: Number(values.rounds), seconds: Number(values.seconds), statuses: Number(values.statuses), tell }
-for (const measure of [...cases, postgresCase].filter(({ name }) => name.includes(values.only))) {
+const setting = {
+  folder,
+  rounds: Number(values.rounds),
+  seconds: Number(values.seconds),
+  statuses: Number(values.statuses),
+  tell,
+}
+for (const measure of cases.filter(({ name }) => name.includes(values.only))) {
   tell(`${measure.name} …`)
   rows.push(...(await measure.run(setting)))
 }
 tell('')
 
-const table = new Table({ head: ['case', 'ours', 'limit', 'ratio', 'p50 ms', 'p99 ms', 'memory MB', 'goal', ''], style: { head: [], border: [] }, colAligns: ['left', 'right', 'right', 'right', 'right', 'right', 'right', 'left', 'left'] })
-for (const row of rows) table.push([row.name, figure(row.ours), figure(row.limit), figure(row.ratio), figure(row.p50), figure(row.p99), figure(row.memory && row.memory / 1_000_000), row.goal, row.reached ? 'reached' : 'missed'])
+const heads = ['case', 'µs', 'bare', 'composite', 'ratio', 'a second', 'bare', 'composite', 'p50 ms', 'p99', 'p99.9']
+const table = new Table({
+  head: [...heads, 'stall ms', 'MB', 'goal', ''],
+  style: { head: [], border: [] },
+  colAligns: ['left', ...Array.from({ length: 12 }, () => 'right' as const), 'left', 'left'],
+})
+for (const { name, processor, goal, reached, ...row } of rows)
+  table.push([
+    name,
+    ...[processor?.ours, processor?.bare, processor?.composite, row.ratio].map(figure),
+    ...[row.ours, row.limit, row.composite].map(figure),
+    ...[row.p50, row.p99, row.p999, row.stall, row.memory && row.memory / 1_000_000].map(figure),
+    goal,
+    goal === '' ? '' : reached ? 'reached' : 'missed',
+  ])
 console.log(table.toString())
 const results = join(folder, 'results.json')
 writeFileSync(results, `${JSON.stringify(rows, null, 2)}\n`)

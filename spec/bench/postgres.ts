@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { setTimeout } from 'node:timers/promises'
-import { SAVE, LIST } from '../../lib/store/postgres/statuses.js'
+import { promisify } from 'node:util'
+import { SAVE } from '../../lib/store/postgres/save-reports.js'
+import { LIST } from '../../lib/store/postgres/statuses.js'
 import { binary, PostgresServer, sql } from '../fixtures/postgres.js'
-import type { Case, Row, Setting } from './cases.js'
+import type { Case, Row, Setting } from './setting.js'
 import { makeRepositoryOf, realisticReport, type MadeRepository } from './data.js'
 import { Load, type LoadRequest } from './load.js'
 import { command, ServerProcess } from './processes.js'
@@ -36,7 +37,10 @@ export const postgresCase: Case = {
 }
 
 async function measure(setting: Setting, ends: (() => unknown)[]): Promise<Row[]> {
-  const server = await PostgresServer.start({ teardown: (end) => ends.push(end) }, { fsync: 'on', full_page_writes: 'on', autovacuum: 'on', shared_buffers: '512MB' })
+  const server = await PostgresServer.start(
+    { teardown: (end) => ends.push(end) },
+    { fsync: 'on', full_page_writes: 'on', autovacuum: 'on', shared_buffers: '512MB' },
+  )
   const store = await server.database()
   const repositories = join(setting.folder, `repositories-${COMMITS}`)
   const repository = await makeRepositoryOf(repositories, 'alice/hello', COMMITS)
@@ -45,22 +49,34 @@ async function measure(setting: Setting, ends: (() => unknown)[]): Promise<Row[]
   await command(place, 'repo', 'public', 'alice/hello')
   const token = (await command(place, 'token', 'create', 'alice')).split('\n').at(-1) ?? ''
   const kinds = [
-    { name: 'reports', requests: repository.commits.map(report), headers: { Authorization: `Bearer ${token}` }, statement: saveScript() },
+    {
+      name: 'reports',
+      requests: repository.commits.map(report),
+      headers: { Authorization: `Bearer ${token}` },
+      statement: saveScript(),
+    },
     { name: 'lists', requests: repository.commits.map(list), headers: {}, statement: listScript() },
   ]
   const rows: Row[] = []
   for (const { name, requests, headers, statement } of kinds) {
     const script = join(server.folder, `${name}.sql`)
     writeFileSync(script, statement)
-    const limits = [await pgbench(server, store, script, 10, setting.seconds), await pgbench(server, store, script, 64, setting.seconds)]
+    const limits = [
+      await pgbench(server, store, script, 10, setting.seconds),
+      await pgbench(server, store, script, 64, setting.seconds),
+    ]
     const limit = Math.max(...limits)
     for (const instances of [1, 2, 4]) {
       for (const connections of instances === 1 ? [1, 8, 64, 256] : [64]) {
-        const services = await Promise.all(Array.from({ length: instances }, async () => await ServerProcess.service(place)))
+        const services = await Promise.all(
+          Array.from({ length: instances }, async () => await ServerProcess.service(place)),
+        )
         const load = new Load(join(setting.folder, 'requests'), requests, headers)
         await Promise.all(services.map(async ({ url }) => await load.run(url, { seconds: WARM_SECONDS, connections })))
         const before = await committed(store)
-        const results = await Promise.all(services.map(async ({ url }) => await load.run(url, { seconds: setting.seconds, connections })))
+        const results = await Promise.all(
+          services.map(async ({ url }) => await load.run(url, { seconds: setting.seconds, connections })),
+        )
         await Promise.all(services.map(async (service) => await service.end()))
         await setTimeout(COUNTED_MILLISECONDS)
         const transactions = (await committed(store)) - before
@@ -70,7 +86,9 @@ async function measure(setting: Setting, ends: (() => unknown)[]): Promise<Row[]
         const each = transactions / results.reduce((sum, { requests }) => sum + requests, 0)
         const isGoal = instances === 1 && connections === 64
         rows.push({
-          name: `PostgreSQL: ${name}, ${instances} × ${connections} connections, ${each.toFixed(2)} statements for each`,
+          name:
+            `PostgreSQL: ${name}, ${instances} × ${connections} connections, ` +
+            `${each.toFixed(2)} statements for each`,
           ours,
           limit,
           ratio: ours / limit,
@@ -89,22 +107,29 @@ async function measure(setting: Setting, ends: (() => unknown)[]): Promise<Row[]
 async function fill(store: string, { commits }: MadeRepository): Promise<void> {
   await sql(
     store,
-    `INSERT INTO commit_status.statuses (repository, sha, context, id, state, description, target_url, created_at, updated_at)
-    SELECT 'alice/hello', decode(sha, 'hex'), convert_to('ci/check-' || number, 'UTF8'), substr(md5(sha || number), 1, 12), 'pending', 'waiting', 'https://ci.example.com/jobs/' || number, 0, 0
+    `INSERT INTO commit_status.statuses (repository, sha, context, id, state, description, target_url, created_at,
+  updated_at)
+    SELECT 'alice/hello/', decode(sha, 'hex'), convert_to('ci/check-' || number, 'UTF8'), substr(md5(sha || number), 1,
+  12), 'pending', 'waiting', 'https://ci.example.com/jobs/' || number, 0, 0
     FROM unnest($1::text[]) AS sha, generate_series(0, ${CONTEXTS - 1}) AS number`,
     [commits],
   )
   await sql(
     store,
-    `INSERT INTO commit_status.statuses (repository, sha, context, id, state, description, target_url, created_at, updated_at)
-    SELECT 'alice/limit', ${shaOf('line')}, context, id, state, description, target_url, 0, 0
+    `INSERT INTO commit_status.statuses (repository, sha, context, id, state, description, target_url, created_at,
+  updated_at)
+    SELECT 'alice/limit/', ${shaOf('line')}, context, id, state, description, target_url, 0, 0
     FROM (SELECT *, dense_rank() OVER (ORDER BY sha) AS line FROM commit_status.statuses) AS numbered`,
   )
   await sql(store, 'VACUUM ANALYZE commit_status.statuses')
 }
 
 function report(sha: string, index: number): LoadRequest {
-  return { method: 'POST', path: `/api/v1/repos/alice/hello/statuses/${sha}`, body: JSON.stringify({ ...realisticReport(index), context: `ci/check-${index % CONTEXTS}` }) }
+  return {
+    method: 'POST',
+    path: `/api/v1/repos/alice/hello/statuses/${sha}`,
+    body: JSON.stringify({ ...realisticReport(index), context: `ci/check-${index % CONTEXTS}` }),
+  }
 }
 
 function list(sha: string): LoadRequest {
@@ -117,22 +142,61 @@ const ANY_SHA = shaOf(':any')
 const PICK = `\\set any random(1, ${COMMITS})\n\\set number random(0, ${CONTEXTS - 1})\n`
 
 function saveScript(): string {
-  const values = ["ARRAY['alice/limit'::bytea]", `ARRAY[${ANY_SHA}]`, "ARRAY[convert_to('ci/check-' || :number, 'UTF8')]", "ARRAY['abcdefghijkl']", "ARRAY['success']", "ARRAY['All 4711 tests passed in 3 min']", "ARRAY['https://ci.example.com/jobs/4711']", 'ARRAY[1800000000000]', "'2100-01-01T00:00:00Z'"]
+  const values = [
+    "ARRAY['alice/limit/'::bytea]",
+    `ARRAY[${ANY_SHA}]`,
+    "ARRAY[convert_to('ci/check-' || :number, 'UTF8')]",
+    "ARRAY['abcdefghijkl']",
+    "ARRAY['success']",
+    "ARRAY['All 4711 tests passed in 3 min']",
+    "ARRAY['https://ci.example.com/jobs/4711']",
+    'ARRAY[1800000000000]',
+    'ARRAY[7]',
+    'ARRAY[500]',
+    '500',
+    "'2100-01-01T00:00:00Z'",
+  ]
   return `${PICK}${values.reduceRight((text, value, index) => text.replaceAll(`$${index + 1}`, value), SAVE.text)};\n`
 }
 
 function listScript(): string {
-  return `${PICK}${LIST.text.replace('$1', "'alice/limit'::bytea").replace('$2', ANY_SHA)};\n`
+  return `${PICK}${LIST.text.replace('$1', "'alice/limit/'::bytea").replace('$2', ANY_SHA).replace('$3', '101')};\n`
 }
 
 /** Transactions a second. */
-async function pgbench(server: PostgresServer, store: string, script: string, clients: number, seconds: number): Promise<number> {
-  const args = ['-n', '-M', 'prepared', '-c', String(clients), '-j', '1', '-T', String(seconds), '-f', script, '-h', join(server.folder, 'socket'), '-U', 'postgres', new URL(store).pathname.slice(1)]
+async function pgbench(
+  server: PostgresServer,
+  store: string,
+  script: string,
+  clients: number,
+  seconds: number,
+): Promise<number> {
+  const args = [
+    '-n',
+    '-M',
+    'prepared',
+    '-c',
+    String(clients),
+    '-j',
+    '1',
+    '-T',
+    String(seconds),
+    '-f',
+    script,
+    '-h',
+    join(server.folder, 'socket'),
+    '-U',
+    'postgres',
+    new URL(store).pathname.slice(1),
+  ]
   const { stdout } = await promisify(execFile)(binary('pgbench'), args)
   return Number(/^tps = ([\d.]+)/m.exec(stdout)?.[1])
 }
 
 async function committed(store: string): Promise<number> {
-  const [row] = await sql(store, 'SELECT xact_commit::float8 AS commits FROM pg_stat_database WHERE datname = current_database()')
+  const [row] = await sql(
+    store,
+    'SELECT xact_commit::float8 AS commits FROM pg_stat_database WHERE datname = current_database()',
+  )
   return Number(row?.['commits'])
 }

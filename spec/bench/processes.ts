@@ -19,20 +19,38 @@ export class ServerProcess {
   }
 
   /** The service, as `npm start` runs it. */
-  static async service(place: Place): Promise<ServerProcess> {
-    const child = spawn(executable, ['serve'], { env: { ...process.env, ...variables(place), COMMIT_STATUS_LOG_LEVEL: 'warn' }, stdio: ['ignore', 'inherit', 'pipe'] })
+  static async service(place: Place, settings: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
+    const child = spawn(executable, ['serve'], {
+      env: { ...process.env, ...variables(place), COMMIT_STATUS_LOG_LEVEL: 'warn', ...settings },
+      stdio: ['ignore', 'inherit', 'pipe'],
+    })
     const line = await firstLine(child)
     return new ServerProcess(/http:\/\/[\d.:]+/.exec(line)?.[0] ?? '', child)
   }
 
   /** A bare node:http server that answers the same bytes. */
   static async limit(get: Recorded | undefined, post?: Recorded): Promise<ServerProcess> {
-    const program = fileURLToPath(new URL('limit.ts', import.meta.url))
-    const child = spawn(process.execPath, [...process.execArgv, program, JSON.stringify([get ?? null, post ?? null])], { stdio: ['ignore', 'pipe', 'inherit'] })
+    return await ServerProcess.#program('limit.ts', [get ?? null, post ?? null])
+  }
+
+  /** One that does the same on files and LevelDB besides: see composite.ts. */
+  static async composite(
+    work: Place & { readonly scans: boolean; readonly get: Recorded | undefined; readonly post: Recorded | undefined },
+  ): Promise<ServerProcess> {
+    return await ServerProcess.#program('composite.ts', work)
+  }
+
+  static async #program(name: string, work: unknown): Promise<ServerProcess> {
+    const program = fileURLToPath(new URL(name, import.meta.url))
+    const child = spawn(process.execPath, [...process.execArgv, program, JSON.stringify(work)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
     return new ServerProcess(await firstLine(child), child)
   }
 
-  /** Resident memory in bytes: its own, without the tables of the store that are mapped and belong to the page cache. */
+  /**
+   * Resident memory in bytes: its own, without the tables of the store that are mapped and belong to the page cache.
+   */
   get memory(): number {
     return this.#resident('RssAnon')
   }
@@ -42,8 +60,16 @@ export class ServerProcess {
     return this.#resident('RssFile')
   }
 
+  /** Milliseconds that the event loop stood still at most since this was asked last; with the setting `metrics`. */
+  async stall(): Promise<number> {
+    const { body } = await record(`${this.url}/metrics`)
+    const [, seconds = 'NaN'] = /^nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(body) ?? []
+    return Number(seconds) * 1000
+  }
+
   #resident(kind: string): number {
-    const [, kilobytes = '0'] = new RegExp(`^${kind}:\\s+(\\d+) kB$`, 'm').exec(readFileSync(`/proc/${this.#child.pid}/status`, 'utf8')) ?? []
+    const [, kilobytes = '0'] =
+      new RegExp(`^${kind}:\\s+(\\d+) kB$`, 'm').exec(readFileSync(`/proc/${this.#child.pid}/status`, 'utf8')) ?? []
     return Number(kilobytes) * 1024
   }
 
@@ -69,20 +95,28 @@ export interface Recorded {
 
 export async function record(url: string, options: RequestInit = {}): Promise<Recorded> {
   const response = await fetch(url, options)
-  const headers = Object.fromEntries([...response.headers].filter(([name]) => !['connection', 'date', 'keep-alive'].includes(name)))
+  const headers = Object.fromEntries(
+    [...response.headers].filter(([name]) => !['connection', 'date', 'keep-alive'].includes(name)),
+  )
   return { status: response.status, headers, body: await response.text() }
 }
 
 /** Runs a command of the executable; gives what it printed. */
 export async function command(place: Place, ...args: string[]): Promise<string> {
-  const { stdout } = await promisify(execFile)(executable, args, { env: { ...process.env, ...variables(place) }, maxBuffer: 1 << 26 })
+  const { stdout } = await promisify(execFile)(executable, args, {
+    env: { ...process.env, ...variables(place) },
+    maxBuffer: 1 << 26,
+  })
   return stdout.trimEnd()
 }
 
 /** Writes an export of the store to a file. */
 export async function exportTo(place: Place, file: string): Promise<void> {
   const target = openSync(file, 'w')
-  const child = spawn(executable, ['store', 'export'], { env: { ...process.env, ...variables(place) }, stdio: ['ignore', target, 'inherit'] })
+  const child = spawn(executable, ['store', 'export'], {
+    env: { ...process.env, ...variables(place) },
+    stdio: ['ignore', target, 'inherit'],
+  })
   closeSync(target)
   const [code] = (await once(child, 'exit')) as [number | null]
   if (code !== 0) throw new Error(`the export ended with ${code}`)
@@ -93,14 +127,21 @@ export async function exportTo(place: Place, file: string): Promise<void> {
  * @param args of each time that it is begun
  * @param input a file that it reads from its standard input
  */
-export async function whileCommand<T>(place: Place, { args, input }: { args: (time: number) => readonly string[]; input?: string | undefined }, during: () => Promise<T>): Promise<T> {
+export async function whileCommand<T>(
+  place: Place,
+  { args, input }: { args: (time: number) => readonly string[]; input?: string | undefined },
+  during: () => Promise<T>,
+): Promise<T> {
   const over = new AbortController()
   const isOver = (): boolean => over.signal.aborted
   let child: ChildProcess | undefined
   const again = async (): Promise<void> => {
     for (let time = 0; !isOver(); time++) {
       const source = input === undefined ? 'ignore' : openSync(input, 'r')
-      child = spawn(executable, args(time), { env: { ...process.env, ...variables(place) }, stdio: [source, 'ignore', 'inherit'] })
+      child = spawn(executable, args(time), {
+        env: { ...process.env, ...variables(place) },
+        stdio: [source, 'ignore', 'inherit'],
+      })
       if (source !== 'ignore') closeSync(source)
       const [code] = (await once(child, 'exit')) as [number | null]
       if (code !== 0 && !isOver()) throw new Error(`${args(time).join(' ')} ended with ${code}`)
@@ -117,7 +158,11 @@ export async function whileCommand<T>(place: Place, { args, input }: { args: (ti
 }
 
 function variables({ repositories, store }: Place): Record<string, string> {
-  return { COMMIT_STATUS_REPOSITORIES: repositories, COMMIT_STATUS_STORE: store.startsWith('postgres:') ? store : `level:${store}`, COMMIT_STATUS_PORT: '0' }
+  return {
+    COMMIT_STATUS_REPOSITORIES: repositories,
+    COMMIT_STATUS_STORE: store.startsWith('postgres:') ? store : `level:${store}`,
+    COMMIT_STATUS_PORT: '0',
+  }
 }
 
 async function firstLine(child: ChildProcess): Promise<string> {

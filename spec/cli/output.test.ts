@@ -38,7 +38,9 @@ t.test('Output that nobody reads to its end ends quietly', async (t) => {
 
 t.test('Output that cannot be written is a failure, told in one line', async (t) => {
   const place = await placeWithManyStatuses(t.testdir())
-  const { status, stderr } = await place.run(['status', 'list', 'alice/hello'], { program: ['sh', '-c', '"$0" "$@" > /dev/full', executable] })
+  const { status, stderr } = await place.run(['status', 'list', 'alice/hello'], {
+    program: ['sh', '-c', '"$0" "$@" > /dev/full', executable],
+  })
   t.equal(status, 1)
   t.match(stderr, /^commit-status: the output cannot be written: ENOSPC: .+\n$/)
 })
@@ -48,7 +50,11 @@ async function placeWithManyStatuses(folder: string): Promise<CommandPlace> {
   const place = new CommandPlace(folder)
   const store = await LevelStore.open(place.store)
   const contexts = Array.from({ length: 500 }, (_, index) => `check ${index}`)
-  await Promise.all(contexts.map((context) => store.statuses.save(repository, commit, reportOf(context, { description: 'x'.repeat(1000) }), 0)))
+  await Promise.all(
+    contexts.map((context) =>
+      store.statuses.save(repository, commit, reportOf(context, { description: 'x'.repeat(1000) }), 0),
+    ),
+  )
   await store.close()
   return place
 }

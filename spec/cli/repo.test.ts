@@ -1,50 +1,88 @@
 import { renameSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { CommandPlace } from '../fixtures/command.js'
-import { makeCommit, makeRepository } from '../fixtures/git.js'
-import { LevelStore } from '../../lib/store/level/level-store.js'
-import { repositoryNamed } from '../fixtures/names.js'
 import { parseObjectId } from '../../lib/object-id.js'
+import { LevelStore } from '../../lib/store/level/level-store.js'
+import { CommandPlace } from '../fixtures/command.js'
+import { makeRepository, makeRepositoryWithCommit } from '../fixtures/git.js'
+import { repositoryNamed } from '../fixtures/names.js'
 import { reportOf } from '../fixtures/report.js'
 
 for (const running of [false, true]) {
   t.test(`What is stored of a repository is renamed and deleted (${running ? 'running' : 'stopped'})`, async (t) => {
     const place = new CommandPlace(t.testdir())
-    const directory = await makeRepository(place.repositories, 'alice/hello')
-    const sha = await makeCommit(directory)
+    const { directory, sha } = await makeRepositoryWithCommit(place.repositories, 'alice/hello')
     const store = await LevelStore.open(place.store)
     const commit = parseObjectId(sha)
-    for (const context of ['a', 'b']) if (commit) await store.statuses.save(repositoryNamed('alice/hello'), commit, reportOf(context), 0)
+    for (const context of ['a', 'b'])
+      if (commit) await store.statuses.save(repositoryNamed('alice/hello'), commit, reportOf(context), 0)
     await store.grants.set({ owner: 'alice', repository: repositoryNamed('alice/hello'), user: 'bob', access: 'read' })
     await store.close()
     const token = (await place.run(['token', 'create', 'bob'])).stdout.trimEnd().split('\n').at(-1) ?? ''
     const service = running ? await place.serve(t) : undefined
     const listed = async (name: string) => {
-      const response = await fetch(`${service?.url ?? ''}/api/v1/repos/${name}/commits/${sha}/statuses`, { headers: { Authorization: `Bearer ${token}` } })
+      const response = await fetch(`${service?.url ?? ''}/api/v1/repos/${name}/commits/${sha}/statuses`, {
+        headers: { Authorization: `Bearer ${token}` },
+      })
       return [response.status, ((await response.json()) as { statuses?: object[] }).statuses?.length]
     }
     if (service) t.strictSame(await listed('alice/hello'), [200, 2], 'and the service remembers it')
 
     renameSync(directory, join(place.repositories, 'alice/world.git'))
-    t.strictSame(await place.run(['repo', 'rename', 'alice/hello', 'alice/world']), { status: 0, stdout: '2 statuses, 1 grant moved from alice/hello to alice/world\n', stderr: '' })
-    if (service) t.strictSame([await listed('alice/world'), await listed('alice/hello')], [[200, 2], [404, undefined]])
-    t.strictSame(await place.run(['repo', 'rename', 'alice/world', 'alice/hello', '--json']), { status: 0, stdout: '{"from":"alice/world","to":"alice/hello","statuses":2,"grants":1}\n', stderr: '' })
+    t.strictSame(await place.run(['repo', 'rename', 'alice/hello', 'alice/world']), {
+      status: 0,
+      stdout: '2 statuses, 1 grant moved from alice/hello to alice/world\n',
+      stderr: '',
+    })
+    if (service)
+      t.strictSame(
+        [await listed('alice/world'), await listed('alice/hello')],
+        [
+          [200, 2],
+          [404, undefined],
+        ],
+      )
+    t.strictSame(await place.run(['repo', 'rename', 'alice/world', 'alice/hello', '--json']), {
+      status: 0,
+      stdout: '{"from":"alice/world","to":"alice/hello","statuses":2,"grants":1}\n',
+      stderr: '',
+    })
     await place.run(['status', 'delete', 'alice/hello', sha, '--context', 'a'])
 
-    const ask = { status: 2, stdout: '', stderr: 'commit-status: this would remove 1 status, 1 grant of alice/hello, for good; say --yes to do it\n' }
-    t.strictSame([await place.run(['repo', 'delete', 'alice/hello']), await place.run(['repo', 'delete', 'alice/hello'])], [ask, ask], 'nothing is done')
-    t.strictSame(await place.run(['repo', 'delete', 'alice/hello', '--yes']), { status: 0, stdout: '1 status, 1 grant of alice/hello removed\n', stderr: '' })
+    const ask = {
+      status: 2,
+      stdout: '',
+      stderr: 'commit-status: this would remove 1 status, 1 grant of alice/hello, for good; say --yes to do it\n',
+    }
+    t.strictSame(
+      [await place.run(['repo', 'delete', 'alice/hello']), await place.run(['repo', 'delete', 'alice/hello'])],
+      [ask, ask],
+      'nothing is done',
+    )
+    t.strictSame(await place.run(['repo', 'delete', 'alice/hello', '--yes']), {
+      status: 0,
+      stdout: '1 status, 1 grant of alice/hello removed\n',
+      stderr: '',
+    })
     t.strictSame(await place.run(['access', 'list']), { status: 0, stdout: '', stderr: '' })
 
-    const refused = (words: string) => ({ status: 1, stdout: '', stderr: `commit-status: ${words}\n` })
+    const refused = (words: string, status = 1) => ({ status, stdout: '', stderr: `commit-status: ${words}\n` })
     const nothing = 'nothing is stored of alice/hello: no status, no grant on it'
     t.strictSame(await place.run(['repo', 'delete', 'alice/hello']), refused(nothing))
     t.strictSame(await place.run(['repo', 'delete', 'alice/hello', '--yes']), refused(nothing))
     t.strictSame(await place.run(['repo', 'rename', 'alice/hello', 'alice/world']), refused(nothing))
-    t.strictSame(await place.run(['repo', 'rename', 'alice/hello', 'alice/hello']), refused('alice/hello is its name already'))
-    t.strictSame(await place.run(['repo', 'rename', 'alice/hello', 'alice/x.git']), refused('"alice/x.git" is no repository name: <owner>/<repo>'))
-    t.strictSame(await place.run(['repo', 'delete', '../hello', '--yes']), refused('"../hello" is no repository name: <owner>/<repo>'))
+    t.strictSame(
+      await place.run(['repo', 'rename', 'alice/hello', 'alice/hello']),
+      refused('alice/hello is its name already'),
+    )
+    t.strictSame(
+      await place.run(['repo', 'rename', 'alice/hello', 'alice/x.git']),
+      refused('"alice/x.git" is no repository name: <owner>/<repo>', 2),
+    )
+    t.strictSame(
+      await place.run(['repo', 'delete', '../hello', '--yes']),
+      refused('"../hello" is no repository name: <owner>/<repo>', 2),
+    )
   })
 }
 

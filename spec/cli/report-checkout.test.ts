@@ -12,7 +12,8 @@ for (const format of ['sha1', 'sha256'] as const) {
     await git('clone', '--quiet', remote, checkout)
     const inside = join(checkout, 'inside')
     mkdirSync(inside)
-    const report = async (...args: string[]) => await place.run(['status', 'report', '--state', 'success', ...args], { environment, directory: inside })
+    const report = async (...args: string[]) =>
+      await place.run(['status', 'report', '--state', 'success', ...args], { environment, directory: inside })
     t.strictSame(await report(), { status: 0, stdout: `reported success on alice/hello ${sha}\n`, stderr: '' })
     t.match(await list(), [{ state: 'success', context: 'default' }])
   })
@@ -22,11 +23,17 @@ t.test('The remote that tells the repository is origin, or the only one', async 
   const { place, sha, environment } = await ciAgent(t)
   const checkout = join(place.folder, 'checkout')
   await git('clone', '--quiet', join(place.repositories, 'alice/hello.git'), checkout)
-  const report = async (...args: string[]) => await place.run(['status', 'report', '--state', 'success', ...args], { environment, directory: checkout })
+  const report = async (...args: string[]) =>
+    await place.run(['status', 'report', '--state', 'success', ...args], { environment, directory: checkout })
   await git('-C', checkout, 'remote', 'rename', 'origin', 'upstream')
   t.match(await report(), { status: 0 }, 'the only remote')
   await git('-C', checkout, 'remote', 'add', 'fork', 'https://bob:secret@git.example.com/x')
-  t.match(await report(), { status: 2, stderr: 'error: no repository is given, and none can be told from the folder: no remote of the checkout is called origin\n\nUsage: ' })
+  t.match(await report(), {
+    status: 2,
+    stderr:
+      'error: no repository is given, and none can be told from the folder: no remote of the checkout is called ' +
+      'origin\n\nUsage: ',
+  })
   await git('-C', checkout, 'remote', 'remove', 'upstream')
   const unclear = await report()
   t.match(unclear, { status: 2, stderr: 'the URL of the remote fork does not end in <owner>/<repo>\n' })

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
-import { deliver, type Delivery } from '../../scripts/cli/report-client.js'
+import { deliver, type Delivery } from '../../scripts/cli/connection/report-client.js'
 import { listen } from '../fixtures/embedded.js'
 
 const TOKEN = `cst_${'0123456789ab'.repeat(4)}`
@@ -9,7 +9,10 @@ const SAVED = { id: 'x', state: 'success', context: 'ci' }
 type Answer = (response: ServerResponse, request: IncomingMessage) => void
 
 const saved: Answer = (response) => response.writeHead(201).end(JSON.stringify(SAVED))
-const refusal = (status: number, headers: Record<string, string> = {}, body = JSON.stringify({ error: 'not now' })): Answer => (response) => response.writeHead(status, headers).end(body)
+const refusal =
+  (status: number, headers: Record<string, string> = {}, body = JSON.stringify({ error: 'not now' })): Answer =>
+  (response) =>
+    response.writeHead(status, headers).end(body)
 
 /** A server that gives one answer after the other, and a report to it. */
 async function meet(t: Test, answers: readonly Answer[], options: Partial<Delivery> = {}) {
@@ -30,7 +33,15 @@ async function meet(t: Test, answers: readonly Answer[], options: Partial<Delive
     ...options,
   }).catch((error: unknown) => error)
   const { name, message } = outcome instanceof Error ? outcome : { name: 'saved', message: '' }
-  return { origin, requests, told, outcome, name, message: message.replace(origin, 'it'), seconds: (performance.now() - begun) / 1000 }
+  return {
+    origin,
+    requests,
+    told,
+    outcome,
+    name,
+    message: message.replace(origin, 'it'),
+    seconds: (performance.now() - begun) / 1000,
+  }
 }
 
 t.test('A report is repeated while the service cannot take it, and nobody has to look after it', async (t) => {
@@ -40,14 +51,26 @@ t.test('A report is repeated while the service cannot take it, and nobody has to
     ['an error page of a proxy', refusal(503, {}, '<html>'), 'it answers 503'],
     ['a reset connection', (response) => response.socket?.resetAndDestroy(), 'it cannot be reached: read ECONNRESET'],
     ['a connection that is closed', (response) => response.socket?.end(), 'it cannot be reached: other side closed'],
-    ['an answer that is cut off', (response) => response.writeHead(201, { 'Content-Length': '100' }).write('{', () => response.destroy()), 'it cannot be reached: other side closed'],
+    [
+      'an answer that is cut off',
+      (response) => response.writeHead(201, { 'Content-Length': '100' }).write('{', () => response.destroy()),
+      'it cannot be reached: other side closed',
+    ],
     ['no answer', () => undefined, 'it cannot be reached: no answer within 0.3 s'],
-    ['an answer that does not end', (response) => response.writeHead(201).write('{'), 'it cannot be reached: no answer within 0.3 s'],
+    [
+      'an answer that does not end',
+      (response) => response.writeHead(201).write('{'),
+      'it cannot be reached: no answer within 0.3 s',
+    ],
   ]
   await Promise.all(
     cases.map(async ([when, first, words]) => {
       // The others are not to be taken for hanging on a busy machine.
-      const { outcome, requests, told } = await meet(t, [first, saved], words.includes('no answer') ? { attemptMilliseconds: 300 } : {})
+      const { outcome, requests, told } = await meet(
+        t,
+        [first, saved],
+        words.includes('no answer') ? { attemptMilliseconds: 300 } : {},
+      )
       t.strictSame(outcome, SAVED, when)
       t.equal(requests.length, 2, when)
       t.strictSame(told, [`${words}; trying again`], when)
@@ -78,10 +101,18 @@ t.test('What the service refuses is not repeated', async (t) => {
     const { name, message, requests, told } = await meet(t, [refusal(status), saved])
     t.strictSame([name, message, requests.length, told], ['ReportRefused', `it answers ${status} (not now)`, 1, []])
   }
-  const strangers: [answer: Answer, status: number][] = [[refusal(502, {}, '<html>'), 502], [refusal(200, {}, 'hello'), 200], [refusal(201, {}, 'null'), 201], [refusal(204, {}, ''), 204]]
+  const strangers: [answer: Answer, status: number][] = [
+    [refusal(502, {}, '<html>'), 502],
+    [refusal(200, {}, 'hello'), 200],
+    [refusal(201, {}, 'null'), 201],
+    [refusal(204, {}, ''), 204],
+  ]
   for (const [answer, status] of strangers) {
     const { name, message, requests } = await meet(t, [answer, saved])
-    t.strictSame([name, message, requests.length], ['ReportRefused', `it answers ${status}, not as a commit-status service does: is the address right?`, 1])
+    t.strictSame(
+      [name, message, requests.length],
+      ['ReportRefused', `it answers ${status}, not as a commit-status service does: is the address right?`, 1],
+    )
   }
 })
 
@@ -93,13 +124,22 @@ t.test('When the time is over, the latest reason is told', async (t) => {
   ])
   t.match(busy, { name: 'ServiceNotReached', message: 'it answers 503 (not now); gave up after 3 s' })
   t.ok(busy.requests.length > 1)
-  t.match(hanging, { name: 'ServiceNotReached', message: /^it cannot be reached: no answer within 0\.\d+ s; gave up after 0.3 s$/ })
-  t.match(closed, { name: 'ServiceNotReached', message: /^http:\/\/127\.0\.0\.1:4 cannot be reached: connect ECONNREFUSED .*; gave up after 1 s$/ })
+  t.match(hanging, {
+    name: 'ServiceNotReached',
+    message: /^it cannot be reached: no answer within 0\.\d+ s; gave up after 0.3 s$/,
+  })
+  t.match(closed, {
+    name: 'ServiceNotReached',
+    message: /^http:\/\/127\.0\.0\.1:4 cannot be reached: connect ECONNREFUSED .*; gave up after 1 s$/,
+  })
 })
 
 t.test('A Retry-After that lies after the end is not waited for', async (t) => {
   const { name, message, seconds, requests } = await meet(t, [refusal(429, { 'Retry-After': '600' })])
-  t.strictSame([name, message, requests.length], ['ServiceNotReached', 'it answers 429 (not now), and asks to come again in 600 s, which is too late', 1])
+  t.strictSame(
+    [name, message, requests.length],
+    ['ServiceNotReached', 'it answers 429 (not now), and asks to come again in 600 s, which is too late', 1],
+  )
   t.ok(seconds < 10)
 })
 
@@ -107,16 +147,28 @@ t.test('The token goes to no other address, and is in no message', async (t) => 
   const elsewhere = await meet(t, [saved])
   for (const status of [301, 302, 303, 307, 308]) {
     const { name, message } = await meet(t, [refusal(status, { Location: `${elsewhere.origin}/api` }, '')])
-    t.strictSame([name, message], ['ReportRefused', `it answers ${status}, a redirect to ${elsewhere.origin}/api: if that is the service, give its address`])
+    t.strictSame(
+      [name, message],
+      [
+        'ReportRefused',
+        `it answers ${status}, a redirect to ${elsewhere.origin}/api: if that is the service, give its address`,
+      ],
+    )
   }
   t.equal(elsewhere.requests.length, 1, 'nobody has followed')
 
-  const echo: Answer = (response, request) => response.writeHead(400).end(JSON.stringify({ error: `what is ${request.headers.authorization}?` }))
+  const echo: Answer = (response, request) =>
+    response.writeHead(400).end(JSON.stringify({ error: `what is ${request.headers.authorization}?` }))
   const { message, requests } = await meet(t, [echo])
   t.equal(requests[0]?.headers.authorization, `Bearer ${TOKEN}`)
   t.equal(message, 'it answers 400 (what is Bearer ***?)')
-  const redirected = await meet(t, [(response) => response.writeHead(302, { Location: `https://login.example/?for=${TOKEN}` }).end()])
-  t.equal(redirected.message, 'it answers 302, a redirect to https://login.example/?for=***: if that is the service, give its address')
+  const redirected = await meet(t, [
+    (response) => response.writeHead(302, { Location: `https://login.example/?for=${TOKEN}` }).end(),
+  ])
+  t.equal(
+    redirected.message,
+    'it answers 302, a redirect to https://login.example/?for=***: if that is the service, give its address',
+  )
 })
 
 t.test('A service that is none cannot steer the terminal, nor fill the memory', async (t) => {
@@ -127,5 +179,8 @@ t.test('A service that is none cannot steer the terminal, nor fill the memory', 
     response.writeHead(201).on('drain', more)
     more()
   }
-  t.match(await meet(t, [endless, saved]), { name: 'ReportRefused', message: 'it sends an answer without end: it is no commit-status service' })
+  t.match(await meet(t, [endless, saved]), {
+    name: 'ReportRefused',
+    message: 'it sends an answer without end: it is no commit-status service',
+  })
 })

@@ -6,14 +6,16 @@ import t from 'tap'
 import { socketPath } from '../../lib/admin/socket-path.js'
 import { LevelStore } from '../../lib/store/level/level-store.js'
 import { CommandPlace, executable } from '../fixtures/command.js'
-import { makeCommit, makeRepository } from '../fixtures/git.js'
+import { makeRepositoryWithCommit } from '../fixtures/git.js'
 import { commitId, repositoryNamed } from '../fixtures/names.js'
 import { RawSocket } from '../fixtures/raw-socket.js'
 
 t.test('The service says in one line what it serves and what to do next', async (t) => {
   const place = new CommandPlace(t.testdir())
   const { line, end, url } = await place.serve(t)
-  const [, address, repositories, store, next = ''] = /^commit-status: serving (\S+) for the repositories in (.*), store level:(.*); next: create a token with (.*) token create <user>$/.exec(line) ?? []
+  const form =
+    /^commit-status: serving (\S+) for the repositories in (.*), store level:(.*); next: .* (\S+) token create/
+  const [, address, repositories, store, next = ''] = form.exec(line) ?? []
   t.match(address, /^http:\/\/127\.0\.0\.1:\d+$/)
   t.strictSame([repositories, store], [place.repositories, place.store])
   t.equal(resolve(place.folder, next), executable, 'from the working directory')
@@ -24,14 +26,17 @@ t.test('The service says in one line what it serves and what to do next', async 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   t.test(`At ${signal} the service finishes what runs, closes the store and exits 0`, async (t) => {
     const place = new CommandPlace(t.testdir())
-    const sha = await makeCommit(await makeRepository(place.repositories, 'alice/hello'))
+    const { sha } = await makeRepositoryWithCommit(place.repositories, 'alice/hello')
     const service = await place.serve(t)
     const token = (await place.run(['token', 'create', 'alice'])).stdout.trimEnd().split('\n').at(-1)
     const idle = await RawSocket.open(t, service.url)
     await idle.send('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n')
     await idle.answer()
     const busy = await RawSocket.open(t, service.url)
-    await busy.send(`POST /api/v1/repos/alice/hello/statuses/${sha} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\nContent-Length: 19\r\n\r\n`)
+    await busy.send(
+      `POST /api/v1/repos/alice/hello/statuses/${sha} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ` +
+        `${token}\r\nContent-Length: 19\r\n\r\n`,
+    )
     t.equal((await fetch(`${service.url}/healthz`)).status, 200, 'what was sent before has arrived')
 
     const ended = service.end(signal)

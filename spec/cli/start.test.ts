@@ -10,16 +10,31 @@ t.test('A port that is in use stops the start with one line that names the addre
   t.strictSame(await other.run(['serve'], { environment: { COMMIT_STATUS_PORT: port } }), {
     status: 1,
     stdout: '',
-    stderr: `commit-status: cannot listen on 127.0.0.1, port ${port}: listen EADDRINUSE: address already in use 127.0.0.1:${port}; the settings host and port (COMMIT_STATUS_HOST, COMMIT_STATUS_PORT) say where\n`,
+    stderr:
+      `commit-status: cannot listen on 127.0.0.1, port ${port}: listen EADDRINUSE: address already in use ` +
+      `127.0.0.1:${port}; the settings host and port (COMMIT_STATUS_HOST, COMMIT_STATUS_PORT) say where\n`,
   })
 })
 
 t.test('A store that is in use, or a repositories folder that is missing, stops the start with one line', async (t) => {
   const place = new CommandPlace(t.testdir())
   await place.serve(t)
-  const [locked, missing] = await Promise.all([place.run(['serve']), place.run(['serve'], { environment: { COMMIT_STATUS_REPOSITORIES: '/nonexistent' } })])
-  t.strictSame(locked, { status: 1, stdout: '', stderr: `commit-status: the store ${place.store} is in use by another process\n` })
-  t.strictSame(missing, { status: 1, stdout: '', stderr: 'commit-status: the repositories folder /nonexistent does not exist; make it, or name another one with the setting repositories (COMMIT_STATUS_REPOSITORIES)\n' })
+  const [locked, missing] = await Promise.all([
+    place.run(['serve']),
+    place.run(['serve'], { environment: { COMMIT_STATUS_REPOSITORIES: '/nonexistent' } }),
+  ])
+  t.strictSame(locked, {
+    status: 1,
+    stdout: '',
+    stderr: `commit-status: the store ${place.store} is in use by another process\n`,
+  })
+  t.strictSame(missing, {
+    status: 1,
+    stdout: '',
+    stderr:
+      'commit-status: the repositories folder /nonexistent does not exist; make it, or name another one with the ' +
+      'setting repositories (COMMIT_STATUS_REPOSITORIES)\n',
+  })
 })
 
 t.test('Bad settings are wrong use: one line, no stack, exit 2, for every command', async (t) => {
@@ -30,36 +45,60 @@ t.test('Bad settings are wrong use: one line, no stack, exit 2, for every comman
     place.run(['token', 'list', '--config', 'settings.json']),
     place.run(['repo', 'list'], { environment: { COMMIT_STATUS_CONFIG: 'none.json' } }),
   ])
-  t.strictSame(outcomes.map(({ stderr }) => stderr.replaceAll(place.folder, '')), [
-    'commit-status: bad setting port (COMMIT_STATUS_PORT) = "http": must be integer\n',
-    'commit-status: unknown setting COMMIT_STATUS_PROT = "80": no setting has this variable\n',
-    'commit-status: unknown setting prot (/settings.json) = 80: no setting has this name\n',
-    "commit-status: the settings file /none.json cannot be read: ENOENT: no such file or directory, open '/none.json'\n",
-  ])
-  t.strictSame(outcomes.map(({ status, stdout }) => [status, stdout]), outcomes.map(() => [2, '']))
+  t.strictSame(
+    outcomes.map(({ stderr }) => stderr.replaceAll(place.folder, '')),
+    [
+      'commit-status: bad setting port (COMMIT_STATUS_PORT) = "http": must be integer\n',
+      'commit-status: unknown setting COMMIT_STATUS_PROT = "80": no setting has this variable\n',
+      'commit-status: unknown setting prot (/settings.json) = 80: no setting has this name\n',
+      'commit-status: the settings file /none.json cannot be read: ENOENT: no such file or directory, open ' +
+        "'/none.json'\n",
+    ],
+  )
+  t.strictSame(
+    outcomes.map(({ status, stdout }) => [status, stdout]),
+    outcomes.map(() => [2, '']),
+  )
   t.notOk(existsSync(place.store), 'nothing was opened')
 })
 
 t.test('A settings file names what the environment does not', async (t) => {
   const folder = t.testdir({ srv: { repositories: {} } })
   const place = new CommandPlace(folder)
-  writeFileSync(join(folder, 'srv', 'settings.json'), JSON.stringify({ repositories: 'repositories', logLevel: 'debug' }))
-  const { line } = await place.serve(t, { program: ['env', '-u', 'COMMIT_STATUS_REPOSITORIES', executable, '--config', 'srv/settings.json'] })
+  writeFileSync(
+    join(folder, 'srv', 'settings.json'),
+    JSON.stringify({ repositories: 'repositories', logLevel: 'debug' }),
+  )
+  const { line } = await place.serve(t, {
+    program: ['env', '-u', 'COMMIT_STATUS_REPOSITORIES', executable, '--config', 'srv/settings.json'],
+  })
   t.match(line, `for the repositories in ${join(folder, 'srv', 'repositories')}, store level:${place.store};`)
 })
 
 t.test('The default paths are the same from every working directory', async (t) => {
   const folder = t.testdir({ home: { scripts: {} }, elsewhere: {} })
   const home = join(folder, 'home')
-  for (const name of ['build', 'scripts/commit-status', 'package.json']) cpSync(fileURLToPath(new URL(`../../${name}`, import.meta.url)), join(home, name), { recursive: true })
+  for (const name of ['build', 'scripts/commit-status', 'scripts/commit-status.js', 'package.json'])
+    cpSync(fileURLToPath(new URL(`../../${name}`, import.meta.url)), join(home, name), { recursive: true })
   symlinkSync(fileURLToPath(new URL('../../node_modules', import.meta.url)), join(home, 'node_modules'))
   mkdirSync(join(home, 'inside'))
   const place = new CommandPlace(join(folder, 'unused'))
-  const program = ['env', '-u', 'COMMIT_STATUS_REPOSITORIES', '-u', 'COMMIT_STATUS_STORE', join(home, 'scripts/commit-status')] as const
+  const program = [
+    'env',
+    '-u',
+    'COMMIT_STATUS_REPOSITORIES',
+    '-u',
+    'COMMIT_STATUS_STORE',
+    join(home, 'scripts/commit-status'),
+  ] as const
   for (const directory of [join(folder, 'elsewhere'), join(home, 'inside')]) {
     const service = await place.serve(t, { directory, program: [...program] })
     t.match(service.line, `for the repositories in ${home}/data/repositories, store level:${home}/data/store;`)
-    t.strictSame(await place.run(['repo', 'list'], { directory: home, program: [...program] }), { status: 0, stdout: '', stderr: '' }, 'the folder that nobody chose has been made')
+    t.strictSame(
+      await place.run(['repo', 'list'], { directory: home, program: [...program] }),
+      { status: 0, stdout: '', stderr: '' },
+      'the folder that nobody chose has been made',
+    )
     t.equal((await service.end('SIGTERM')).status, 0)
   }
   t.notOk(existsSync(join(folder, 'elsewhere', 'data')))

@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, readdirSync, watch, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, watch, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { LevelStore } from '../../lib/store/level/level-store.js'
-import { CommandPlace, executable, type Outcome } from '../fixtures/command.js'
-import { makeCommit, makeRepository } from '../fixtures/git.js'
+import { CommandPlace, executable, withoutProgress, type Outcome } from '../fixtures/command.js'
+import { makeRepositoryWithCommit } from '../fixtures/git.js'
 import { commitId, repositoryNamed } from '../fixtures/names.js'
 import { withRawLevel } from '../fixtures/raw-level.js'
 import { reportOf } from '../fixtures/report.js'
@@ -14,10 +14,23 @@ import { reportOf } from '../fixtures/report.js'
 /** A place with a repository, statuses of it and of one that is gone, and a grant. */
 async function filledPlace(folder: string, statuses = 3): Promise<CommandPlace> {
   const place = new CommandPlace(folder)
-  const sha = await makeCommit(await makeRepository(place.repositories, 'alice/hello'))
+  const { sha } = await makeRepositoryWithCommit(place.repositories, 'alice/hello')
   const store = await LevelStore.open(place.store)
-  for (const [name, commit] of [['alice/hello', commitId(sha)], ['alice/hello', commitId('c0ffee')], ['bob/old', commitId('c0ffee')]] as const) {
-    await Promise.all(Array.from({ length: statuses }, (_, index) => store.statuses.save(repositoryNamed(name), commit, reportOf(`ci ${index}`, { description: 'x'.repeat(500) }), index * 1000)))
+  for (const [name, commit] of [
+    ['alice/hello', commitId(sha)],
+    ['alice/hello', commitId('c0ffee')],
+    ['bob/old', commitId('c0ffee')],
+  ] as const) {
+    await Promise.all(
+      Array.from({ length: statuses }, (_, index) =>
+        store.statuses.save(
+          repositoryNamed(name),
+          commit,
+          reportOf(`ci ${index}`, { description: 'x'.repeat(500) }),
+          index * 1000,
+        ),
+      ),
+    )
   }
   await store.grants.set({ owner: 'alice', user: 'bob', access: 'read' })
   await store.close()
@@ -26,9 +39,9 @@ async function filledPlace(folder: string, statuses = 3): Promise<CommandPlace> 
 
 /** Does the same with the service stopped and running; both must be the same. */
 async function both(t: Test, place: CommandPlace, commands: () => Promise<Outcome[]>): Promise<Outcome[]> {
-  const stopped = await commands()
+  const stopped = (await commands()).map(withoutProgress)
   const service = await place.serve(t)
-  t.strictSame(await commands(), stopped, 'the same while the service runs')
+  t.strictSame((await commands()).map(withoutProgress), stopped, 'the same while the service runs')
   await service.end('SIGTERM')
   return stopped
 }
@@ -41,10 +54,17 @@ t.test('A store is counted in the same words, whether the service is running or 
   })
   t.strictSame(table, {
     status: 0,
-    stdout: 'repositories  2\ncommits       3\nstatuses      9\ntokens        0\ngrants        1\nbytes         N\noldest        1970-01-01T00:00:00.000Z\nnewest        1970-01-01T00:00:02.000Z\n\nREPOSITORY   STATUSES\nalice/hello  6\nbob/old      3\n',
+    stdout:
+      'repositories  2\ncommits       3\nstatuses      9\ntokens        0\ngrants        1\nbytes         N\noldest  ' +
+      '      1970-01-01T00:00:00.000Z\nnewest        1970-01-01T00:00:02.000Z\n\nREPOSITORY   STATUSES\nalice/hello  ' +
+      '6\nbob/old      3\n',
     stderr: '',
   })
-  t.equal(json?.stdout, '{"repositories":2,"commits":3,"statuses":9,"tokens":0,"grants":1,"bytes":N,"oldest":"1970-01-01T00:00:00.000Z","newest":"1970-01-01T00:00:02.000Z","top":[{"repository":"alice/hello","statuses":6}]}\n')
+  t.equal(
+    json?.stdout,
+    '{"repositories":2,"commits":3,"statuses":9,"tokens":0,"grants":1,"bytes":N,"oldest":"1970-01-01T00:00:00.000Z",' +
+      '"newest":"1970-01-01T00:00:02.000Z","top":[{"repository":"alice/hello","statuses":6}]}\n',
+  )
   const empty = new CommandPlace(join(t.testdirName, 'empty'))
   t.match((await empty.run(['store', 'stats'])).stdout, /newest +none\n$/)
 })
@@ -64,7 +84,11 @@ t.test('A store is exported and imported in the same words, whether the service 
     await place.run(['store', 'import', 'none']),
     await place.run(['store', 'import', '-']),
   ])
-  const imported = { status: 0, stdout: '900 statuses, 0 tokens, 1 grants imported; 0 of the statuses were new, or later than those here\n', stderr: '' }
+  const imported = {
+    status: 0,
+    stdout: '900 statuses, 0 tokens, 1 grants imported; 0 of the statuses were new, or later than those here\n',
+    stderr: '',
+  }
   const refused = (words: string): Outcome => ({ status: 1, stdout: '', stderr: `commit-status: ${words}\n` })
   t.strictSame(outcomes, [
     exported,
@@ -77,7 +101,9 @@ t.test('A store is exported and imported in the same words, whether the service 
   ])
   const other = new CommandPlace(join(t.testdirName, 'other'))
   await other.serve(t)
-  t.match(await other.run(['store', 'import', file]), { stdout: /^900 statuses, 0 tokens, 1 grants imported; 900 of the statuses were new/ })
+  t.match(await other.run(['store', 'import', file]), {
+    stdout: /^900 statuses, 0 tokens, 1 grants imported; 900 of the statuses were new/,
+  })
   t.strictSame(await other.run(['store', 'export']), exported)
 })
 
@@ -96,17 +122,24 @@ t.test('Whoever reads the beginning of an export only ends it quietly', async (t
   const place = await filledPlace(t.testdir(), 2000)
   const outcome = { status: 0, stdout: '{"type":"export","version":1,"repository":null}\n', stderr: 'exit 0\n' }
   const program = ['sh', '-c', '{ "$0" "$@"; echo "exit $?" >&2; } | head -n 1', executable] as const
-  t.strictSame(await both(t, place, async () => [await place.run(['store', 'export'], { program: [...program] })]), [outcome])
+  t.strictSame(await both(t, place, async () => [await place.run(['store', 'export'], { program: [...program] })]), [
+    outcome,
+  ])
 })
 
 t.test('What is gone is told, and goes with --yes, whether the service is running or not', async (t) => {
   const place = await filledPlace(t.testdir())
   const args = ['store', 'prune', '--gone-commits', '--gone-repositories', '--older-than', '1970-01-01T00:00:01Z']
-  const rows = 'REPOSITORY   STATUSES  WHY\nalice/hello  2         older\nalice/hello  2         commit gone\nbob/old      1         older\nbob/old      2         repository gone\n'
-  t.strictSame(await both(t, place, async () => [await place.run(args), await place.run([...args.slice(0, 3), '--json'])]), [
-    { status: 0, stdout: `${rows}7 statuses would go; --yes removes them\n`, stderr: '' },
-    { status: 0, stdout: '{"repository":"alice/hello","reason":"commit gone","statuses":3}\n', stderr: '' },
-  ])
+  const rows =
+    'REPOSITORY   STATUSES  WHY\nalice/hello  2         older\nalice/hello  2         commit gone\nbob/old      1    ' +
+    '     older\nbob/old      2         repository gone\n'
+  t.strictSame(
+    await both(t, place, async () => [await place.run(args), await place.run([...args.slice(0, 3), '--json'])]),
+    [
+      { status: 0, stdout: `${rows}7 statuses would go; --yes removes them\n`, stderr: '' },
+      { status: 0, stdout: '{"repository":"alice/hello","reason":"commit gone","statuses":3}\n', stderr: '' },
+    ],
+  )
   const exported = join(place.folder, 'export')
   writeFileSync(exported, (await place.run(['store', 'export'])).stdout)
   for (const isRunning of [false, true]) {
@@ -126,7 +159,9 @@ t.test('What cannot be told is kept, and the exit status is 1', async (t) => {
   t.strictSame(await both(t, place, async () => [await place.run(['store', 'prune', '--gone-commits'])]), [
     {
       status: 1,
-      stdout: `REPOSITORY   STATUSES  WHY\nalice/hello  3         commit gone\nbob/old      3         kept: cannot read ${directory}\n3 statuses would go; --yes removes them\n`,
+      stdout:
+        `REPOSITORY   STATUSES  WHY\nalice/hello  3         commit gone\nbob/old      3         kept: cannot ` +
+        `read ${directory}\n3 statuses would go; --yes removes them\n`,
       stderr: 'commit-status: 3 statuses are kept, since it cannot be told whether they may go\n',
     },
   ])
@@ -137,7 +172,9 @@ t.test('An import that is refused ends at once, whoever still writes to its stan
   const pipe = join(place.folder, 'pipe')
   execFileSync('mkfifo', [pipe])
   await both(t, place, async () => {
-    const { ended } = place.start(['store', 'import'], { program: ['sh', '-c', `exec "$0" "$@" < ${pipe}`, executable] })
+    const { ended } = place.start(['store', 'import'], {
+      program: ['sh', '-c', `exec "$0" "$@" < ${pipe}`, executable],
+    })
     const file = await open(pipe, 'w')
     await file.write('these lines\nare no export\n'.repeat(1000))
     const outcome = await ended
@@ -158,7 +195,9 @@ for (const isRunning of [false, true]) {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       const { child, ended } = place.start(['store', 'import', pipe])
       const file = await open(pipe, 'w')
-      await file.write('{"type":"export","version":1,"repository":null}\n{"type":"grant","on":"carol","user":"bob","access":"read"}\n')
+      await file.write(
+        '{"type":"export","version":1,"repository":null}\n{"type":"grant","on":"carol","user":"bob","access":"read"}\n',
+      )
       child.kill(signal)
       t.match(await ended, { status: null, stdout: '' })
       t.equal(child.signalCode, signal)

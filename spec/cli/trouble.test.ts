@@ -23,8 +23,20 @@ t.test('Whoever has the store and does not answer is named after some seconds', 
   service.child.kill('SIGCONT')
   const socket = 'store/admin/socket'
   t.strictSame(outcomes, [
-    { status: 1, stdout: '', stderr: `commit-status: the store ${held.store} is in use by process ${process.pid}, which does not answer on ${join(held.folder, socket)}\n` },
-    { status: 1, stdout: '', stderr: `commit-status: the service at ${join(hanging.folder, socket)} gave no answer (nothing came within 5 s); whether it did what was asked is not known\n` },
+    {
+      status: 1,
+      stdout: '',
+      stderr:
+        `commit-status: the store ${held.store} is in use by process ${process.pid}, which does not answer on ` +
+        `${join(held.folder, socket)}\n`,
+    },
+    {
+      status: 1,
+      stdout: '',
+      stderr:
+        `commit-status: the service at ${join(hanging.folder, socket)} gave no answer (nothing came within 5 ` +
+        `s); whether it did what was asked is not known\n`,
+    },
   ])
 })
 
@@ -60,32 +72,44 @@ t.test('Commands at the same time wait for each other', async (t) => {
   const place = new CommandPlace(t.testdir())
   const users = ['a', 'b', 'c', 'd']
   const outcomes = await Promise.all(users.map((user) => place.run(['access', 'grant', 'alice', user, 'read'])))
-  t.strictSame(outcomes, users.map(() => ({ status: 0, stdout: '', stderr: '' })))
+  t.strictSame(
+    outcomes,
+    users.map(() => ({ status: 0, stdout: '', stderr: '' })),
+  )
   t.equal((await place.run(['access', 'list', '--json'])).stdout.trimEnd().split('\n').length, users.length)
 })
 
-t.test('A fault of the machine or a damaged store is one line, the same from the service and from the store', async (t) => {
-  const place = new CommandPlace(t.testdir())
-  const store = await LevelStore.open(place.store)
-  await store.statuses.save(repositoryNamed('alice/hello'), commitId('c0ffee'), reportOf('ci'), 0)
-  await store.close()
-  const key = `alice/hello/${commitId('c0ffee').hex}/ci`
-  await withRawLevel(place.store, async (level) => await level.put(key, '{}'))
-  const service = await place.serve(t)
-  await rm(place.repositories, { recursive: true })
-  const outcomes = async () => [await place.run(['repo', 'list']), await place.run(['status', 'list', 'alice/hello'])]
-  const running = await outcomes()
-  t.strictSame(running, [
-    { status: 1, stdout: '', stderr: `commit-status: ENOENT: no such file or directory, scandir '${place.repositories}'\n` },
-    { status: 1, stdout: '', stderr: `commit-status: the value of "${key}" is damaged\n` },
-  ])
-  await service.end('SIGTERM')
-  t.strictSame(await outcomes(), running)
-})
+t.test(
+  'A fault of the machine or a damaged store is one line, the same from the service and from the store',
+  async (t) => {
+    const place = new CommandPlace(t.testdir())
+    const store = await LevelStore.open(place.store)
+    await store.statuses.save(repositoryNamed('alice/hello'), commitId('c0ffee'), reportOf('ci'), 0)
+    await store.close()
+    const key = `alice/hello/${commitId('c0ffee').hex}/ci`
+    await withRawLevel(place.store, async (level) => await level.put(key, '{}'))
+    const service = await place.serve(t)
+    await rm(place.repositories, { recursive: true })
+    const outcomes = async () => [await place.run(['repo', 'list']), await place.run(['status', 'list', 'alice/hello'])]
+    const running = await outcomes()
+    t.strictSame(running, [
+      {
+        status: 1,
+        stdout: '',
+        stderr: `commit-status: ENOENT: no such file or directory, scandir '${place.repositories}'\n`,
+      },
+      { status: 1, stdout: '', stderr: `commit-status: the value of "${key}" is damaged\n` },
+    ])
+    await service.end('SIGTERM')
+    t.strictSame(await outcomes(), running)
+  },
+)
 
 t.test('A store folder with a long path works, running and stopped', async (t) => {
   const place = new CommandPlace(t.testdir())
-  const environment = { COMMIT_STATUS_STORE: `level:${join(place.folder, ...Array.from({ length: 4 }, () => 'x'.repeat(60)))}` }
+  const environment = {
+    COMMIT_STATUS_STORE: `level:${join(place.folder, ...Array.from({ length: 4 }, () => 'x'.repeat(60)))}`,
+  }
   const list = { status: 0, stdout: 'ON     USER  ACCESS\nalice  bob   read\n', stderr: '' }
   t.match(await place.run(['access', 'grant', 'alice', 'bob', 'read'], { environment }), { status: 0, stderr: '' })
   t.strictSame(await place.run(['access', 'list'], { environment }), list)
@@ -93,16 +117,37 @@ t.test('A store folder with a long path works, running and stopped', async (t) =
   t.strictSame(await place.run(['access', 'list'], { environment }), list)
 })
 
-t.test('Another user is told whose command it is', { skip: !isRoot && 'only root can become another user' }, async (t) => {
-  const place = new CommandPlace(t.testdir())
-  const program: [string, ...string[]] = ['setpriv', '--reuid', String(NOBODY), '--regid', String(NOBODY), '--clear-groups', 'node', executable]
-  const service = await place.serve(t)
-  const path = join(place.store, 'admin', 'socket')
-  t.strictSame(await place.run(['token', 'list'], { program }), { status: 1, stdout: '', stderr: `commit-status: no permission to use ${path}: run this as the user of the service\n` })
-  await service.end('SIGTERM')
-  chmodSync(place.store, 0o755)
-  t.match(await place.run(['token', 'list'], { program }), { status: 1, stdout: '', stderr: /^commit-status: no permission to use .*\n$/ }, 'nor is the store opened')
-})
+t.test(
+  'Another user is told whose command it is',
+  { skip: !isRoot && 'only root can become another user' },
+  async (t) => {
+    const place = new CommandPlace(t.testdir())
+    const program: [string, ...string[]] = [
+      'setpriv',
+      '--reuid',
+      String(NOBODY),
+      '--regid',
+      String(NOBODY),
+      '--clear-groups',
+      'node',
+      executable,
+    ]
+    const service = await place.serve(t)
+    const path = join(place.store, 'admin', 'socket')
+    t.strictSame(await place.run(['token', 'list'], { program }), {
+      status: 1,
+      stdout: '',
+      stderr: `commit-status: no permission to use ${path}: run this as the user of the service\n`,
+    })
+    await service.end('SIGTERM')
+    chmodSync(place.store, 0o755)
+    t.match(
+      await place.run(['token', 'list'], { program }),
+      { status: 1, stdout: '', stderr: /^commit-status: no permission to use .*\n$/ },
+      'nor is the store opened',
+    )
+  },
+)
 
 t.test('Root does not write into the store of another user', { skip: !isRoot && 'only root can do so' }, async (t) => {
   const place = new CommandPlace(t.testdir({ store: {} }))
@@ -110,6 +155,8 @@ t.test('Root does not write into the store of another user', { skip: !isRoot && 
   t.strictSame(await place.run(['token', 'create', 'alice']), {
     status: 1,
     stdout: '',
-    stderr: `commit-status: the store ${place.store} belongs to user ${NOBODY} and no service is running: run this as that user\n`,
+    stderr:
+      `commit-status: the store ${place.store} belongs to user ${NOBODY} and no service is running: run this ` +
+      `as that user\n`,
   })
 })

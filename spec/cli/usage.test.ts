@@ -3,9 +3,34 @@ import { settings } from '../../config/settings.js'
 import { CommandPlace } from '../fixtures/command.js'
 
 const commands = [
-  ...['set-up', 'serve', 'token', 'token create', 'token list', 'token revoke', 'access', 'access grant', 'access revoke', 'access list'],
-  ...['repo', 'repo list', 'repo public', 'repo private', 'repo rename', 'repo delete', 'status', 'status list', 'status report', 'status delete', 'store'],
+  ...[
+    'set-up',
+    'serve',
+    'token',
+    'token create',
+    'token list',
+    'token revoke',
+    'access',
+    'access grant',
+    'access revoke',
+    'access list',
+  ],
+  ...[
+    'repo',
+    'repo list',
+    'repo public',
+    'repo private',
+    'repo rename',
+    'repo delete',
+    'status',
+    'status list',
+    'status report',
+    'status wait',
+    'status delete',
+    'store',
+  ],
   ...['store stats', 'store export', 'store import', 'store prune', 'store verify', 'store backup', 'store migrate'],
+  ...['gate', 'log', 'sign-in'],
 ]
 const groups = ['token', 'access', 'repo', 'status', 'store']
 
@@ -19,10 +44,21 @@ t.test('Every command has --help on standard output, which ends well', async (t)
     t.match(stdout, new RegExp(`^Usage: commit-status ${command}`), command)
     t.match(stdout, /--config <file>/, 'it says how to choose the settings')
     t.equal(/^\s+help\b/m.test(stdout), false, 'there is one way to get help')
-    if (groups.includes(command)) t.strictSame(commandsIn(stdout).map((name) => `${command} ${name}`), commands.filter((name) => name.startsWith(`${command} `)))
-    if (command === '') t.strictSame(commandsIn(stdout), ['set-up', 'serve', ...groups])
-    if (command !== '' && !groups.includes(command)) t.match(stdout, new RegExp(`\nExamples?:\n(?:  .*\n)*  .*commit-status ${command}\\b`), `${command}: an example to paste`)
-    if (command === 'serve') for (const { key, environment, meaning } of settings) t.ok(stdout.includes(`${environment} (${key})\n      ${meaning}\n      default: `), key)
+    if (groups.includes(command))
+      t.strictSame(
+        commandsIn(stdout).map((name) => `${command} ${name}`),
+        commands.filter((name) => name.startsWith(`${command} `)),
+      )
+    if (command === '') t.strictSame(commandsIn(stdout), ['set-up', 'serve', ...groups, 'gate', 'log', 'sign-in'])
+    if (command !== '' && !groups.includes(command))
+      t.match(
+        stdout,
+        new RegExp(`\nExamples?:\n(?:  .*\n)*  .*commit-status ${command}\\b`),
+        `${command}: an example to paste`,
+      )
+    if (command === 'serve')
+      for (const { key, environment, meaning } of settings)
+        t.ok(stdout.includes(`${environment} (${key})\n      ${meaning}\n      default: `), key)
   }
 })
 
@@ -34,22 +70,75 @@ t.test('Wrong use says what is wrong, shows the usage of that command, exits 2 a
     [['token'], undefined, 'token [options] [command]'],
     [['token', 'nope'], "error: unknown command 'nope'", 'token [options] [command]'],
     [['token', 'create'], "error: missing required argument 'user'", 'token create [options] <user>'],
-    [['token', 'create', 'alice', '--expires', 'soon'], "error: option '--expires <when>' argument 'soon' is invalid. It must be like 30s, 12h, 90d or 2031-01-31, or never.", 'token create [options] <user>'],
-    [['token', 'create', 'alice', '--expires', '2020-01-31'], "error: option '--expires <when>' argument '2020-01-31' is invalid. It must not be in the past.", 'token create [options] <user>'],
-    [['token', 'create', 'alice', '--scopes', 'admin'], "error: option '--scopes <scope>' argument 'admin' is invalid. Allowed choices are repo, none.", 'token create [options] <user>'],
-    [['token', 'list', 'alice', 'bob'], "error: too many arguments for 'list'. Expected 1 argument but got 2.", 'token list [options] [user]'],
+    [
+      ['token', 'create', 'alice', '--expires', 'soon'],
+      "error: option '--expires <when>' argument 'soon' is invalid. It must be like 30s, 12h, 90d or " +
+        '2031-01-31, or never.',
+      'token create [options] <user>',
+    ],
+    [
+      ['token', 'create', 'alice', '--expires', '2020-01-31'],
+      "error: option '--expires <when>' argument '2020-01-31' is invalid. It must be in the future.",
+      'token create [options] <user>',
+    ],
+    [
+      ['token', 'create', 'alice', '--scopes', 'admin'],
+      "error: option '--scopes <scope>' argument 'admin' is invalid. Allowed choices are repo, none.",
+      'token create [options] <user>',
+    ],
+    [
+      ['token', 'list', 'alice', 'bob'],
+      "error: too many arguments for 'list'. Expected 1 argument but got 2.",
+      'token list [options] [user]',
+    ],
     [['token', 'list', '--nope'], "error: unknown option '--nope'", 'token list [options] [user]'],
-    [['access', 'grant', 'alice', 'bob', 'admin'], "error: command-argument value 'admin' is invalid for argument 'access'. Allowed choices are read, write.", 'access grant [options] <owner[/repo]> <user> <access>'],
+    [
+      ['access', 'grant', 'alice', 'bob', 'admin'],
+      "error: command-argument value 'admin' is invalid for argument 'access'. Allowed choices are read, write.",
+      'access grant [options] <owner[/repo]> <user> <access>',
+    ],
     [['repo', 'public'], "error: missing required argument 'owner/repo'", 'repo public [options] <owner/repo>'],
     [['repo', 'rename', 'alice/hello'], "error: missing required argument 'to'", 'repo rename [options] <from> <to>'],
-    [['repo', 'delete', '--yes'], "error: missing required argument 'owner/repo'", 'repo delete [options] <owner/repo>'],
-    [['status', 'delete', 'alice/hello'], "error: missing required argument 'sha'", 'status delete [options] <owner/repo> <sha>'],
-    [['status', 'list', 'alice/hello', '--limit', '0'], "error: option '--limit <number>' argument '0' is invalid. It must be 1 to 1000.", 'status list [options] <owner/repo> [sha]'],
-    [['status', 'list', 'alice/hello', '--limit', '1e3'], "error: option '--limit <number>' argument '1e3' is invalid. It must be 1 to 1000.", 'status list [options] <owner/repo> [sha]'],
-    [['store', 'stats', '--top', 'many'], "error: option '--top <n>' argument 'many' is invalid. It must be a whole number, 9999 at the most.", 'store stats [options]'],
-    [['store', 'prune', '--yes'], 'error: say what may go: --gone-commits, --gone-repositories or --older-than', 'store prune [options]'],
-    [['store', 'prune', '--older-than', 'soon'], "error: option '--older-than <time>' argument 'soon' is invalid. It must be like 30s, 12h, 90d or 2031-01-31.", 'store prune [options]'],
-    [['store', 'prune', '--older-than', '2999-01-31'], "error: option '--older-than <time>' argument '2999-01-31' is invalid. It must not be in the future.", 'store prune [options]'],
+    [
+      ['repo', 'delete', '--yes'],
+      "error: missing required argument 'owner/repo'",
+      'repo delete [options] <owner/repo>',
+    ],
+    [
+      ['status', 'delete', 'alice/hello'],
+      "error: missing required argument 'sha'",
+      'status delete [options] <owner/repo> <sha>',
+    ],
+    [
+      ['status', 'list', 'alice/hello', '--limit', '0'],
+      "error: option '--limit <number>' argument '0' is invalid. It must be 1 to 1000.",
+      'status list [options] <owner/repo> [sha]',
+    ],
+    [
+      ['status', 'list', 'alice/hello', '--limit', '1e3'],
+      "error: option '--limit <number>' argument '1e3' is invalid. It must be 1 to 1000.",
+      'status list [options] <owner/repo> [sha]',
+    ],
+    [
+      ['store', 'stats', '--top', 'many'],
+      "error: option '--top <n>' argument 'many' is invalid. It must be a whole number, 9999 at the most.",
+      'store stats [options]',
+    ],
+    [
+      ['store', 'prune', '--yes'],
+      'error: say what may go: --gone-commits, --gone-repositories or --older-than',
+      'store prune [options]',
+    ],
+    [
+      ['store', 'prune', '--older-than', 'soon'],
+      "error: option '--older-than <time>' argument 'soon' is invalid. It must be like 30s, 12h, 90d or 2031-01-31.",
+      'store prune [options]',
+    ],
+    [
+      ['store', 'prune', '--older-than', '2999-01-31'],
+      "error: option '--older-than <time>' argument '2999-01-31' is invalid. It must not be in the future.",
+      'store prune [options]',
+    ],
     [['set-up', 'now'], "error: too many arguments for 'set-up'. Expected 0 arguments but got 1.", 'set-up [options]'],
     [['serve', 'now'], "error: too many arguments for 'serve'. Expected 0 arguments but got 1.", 'serve [options]'],
   ]
@@ -57,7 +146,10 @@ t.test('Wrong use says what is wrong, shows the usage of that command, exits 2 a
   for (const [index, [args, complaint, usage]] of cases.entries()) {
     const { status, stdout, stderr = '' } = outcomes[index] ?? {}
     t.strictSame({ status, stdout }, { status: 2, stdout: '' }, args.join(' '))
-    t.ok(stderr.startsWith(`${complaint === undefined ? '' : `${complaint}\n\n`}Usage: commit-status ${usage}\n`), stderr)
+    t.ok(
+      stderr.startsWith(`${complaint === undefined ? '' : `${complaint}\n\n`}Usage: commit-status ${usage}\n`),
+      stderr,
+    )
   }
   t.strictSame((await place.run(['token', 'list'])).stdout, '')
 })

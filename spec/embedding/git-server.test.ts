@@ -2,16 +2,21 @@ import { mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createCommitStatusService } from '../../lib/index.js'
+import { newToken } from '../fixtures/embedded.js'
 import { startGitServer } from '../fixtures/git-server.js'
-import { git, makeCommit, makeRepository } from '../fixtures/git.js'
+import { git, makeRepository, makeRepositoryWithCommit } from '../fixtures/git.js'
 
 /** A git server with the service inside, and a client with a clone of alice/hello. */
 async function startAll(t: Test) {
   const folder = t.testdir({ repositories: {} })
   const repositories = join(folder, 'repositories')
-  const service = await createCommitStatusService({ repositories, store: `level:${join(folder, 'store')}`, authFailures: { limit: 5 } })
+  const service = await createCommitStatusService({
+    repositories,
+    store: `level:${join(folder, 'store')}`,
+    authFailures: { limit: 5 },
+  })
   const url = await startGitServer(t, service, repositories)
-  const token = async (user: string) => (await service.administered.tokens.create({ user, name: '', scopes: ['repo'], expiresAt: null })).token
+  const token = async (user: string) => await newToken(service, user)
   const withToken = (password: string) => `${url.replace('//', `//x:${password}@`)}/alice/hello.git`
   const api = async (method: string, path: string, password: string, body?: object) => {
     const response = await fetch(`${url}/api/v1/repos/${path}`, {
@@ -19,7 +24,10 @@ async function startAll(t: Test) {
       headers: { Authorization: `Bearer ${password}` },
       ...(body && { body: JSON.stringify(body) }),
     })
-    return { status: response.status, body: (await response.json()) as { state?: unknown; statuses?: unknown[]; error?: string } }
+    return {
+      status: response.status,
+      body: (await response.json()) as { state?: unknown; statuses?: unknown[]; error?: string },
+    }
   }
   /** Clones, commits and pushes with the real git client; resolves to the commit's id. */
   const push = async (password: string, message: string) => {
@@ -36,7 +44,7 @@ for (const format of ['sha1', 'sha256'] as const) {
   t.test(`A commit pushed with a token can be reported on in the next line, and listed (${format})`, async (t) => {
     const { repositories, token, api, push } = await startAll(t)
     // Of an empty repository git 2.39 does not learn the object format.
-    await makeCommit(await makeRepository(repositories, 'alice/hello', { format }))
+    await makeRepositoryWithCommit(repositories, 'alice/hello', { format })
     const alice = await token('alice')
     const sha = await push(alice, 'first')
     t.equal((await api('POST', `alice/hello/statuses/${sha}`, alice, { state: 'success' })).status, 201)
@@ -50,7 +58,7 @@ t.test('git gets in with the same tokens and the same rights', async (t) => {
   await makeRepository(repositories, 'alice/hello')
   const bob = await token('bob')
   await t.rejects(git('clone', '--quiet', withToken(bob), join(folder, 'no')), 'without a right there is no clone')
-  await service.administered.store.grants.set({ owner: 'alice', user: 'bob', access: 'read' })
+  await service.administration.grantAccess('alice', 'bob', 'read')
   await git('clone', '--quiet', withToken(bob), join(folder, 'yes'))
   await t.rejects(push(bob, 'by-bob'), 'a reader may not push')
 })
@@ -104,7 +112,10 @@ t.test('A renamed repository takes its statuses with it, and a new one under its
   renameSync(directory, join(repositories, 'carol/moved.git'))
   await service.renameRepository('alice/hello', 'carol/moved')
   const carol = await token('carol')
-  t.match((await api('GET', `carol/moved/commits/${sha}/statuses`, carol)).body, { state: 'failure', statuses: [{ sha }] })
+  t.match((await api('GET', `carol/moved/commits/${sha}/statuses`, carol)).body, {
+    state: 'failure',
+    statuses: [{ sha }],
+  })
   await git('clone', '--quiet', '--bare', join(repositories, 'carol/moved.git'), directory)
   t.strictSame((await api('GET', `alice/hello/commits/${sha}/statuses`, alice)).body, { state: null, statuses: [] })
 })

@@ -1,19 +1,19 @@
 import { once } from 'node:events'
-import { request } from 'node:http'
 import { renameSync } from 'node:fs'
+import { request } from 'node:http'
 import { join } from 'node:path'
 import t from 'tap'
 import { createCommitStatusService, type CommitStatusService, type StatusEvent } from '../../lib/index.js'
 import { embed, fetchJson, listen } from '../fixtures/embedded.js'
-import { git, makeCommit, makeRepository } from '../fixtures/git.js'
+import { git, makeRepository, makeRepositoryWithCommit } from '../fixtures/git.js'
 import { JournalStore } from '../fixtures/journal-store.js'
 
 const odd = [undefined, null, 7, '', {}, Symbol('odd')]
 
 t.test('Values of the wrong type are refused in words, and give nobody a right', async (t) => {
   const { service, repositories } = await embed(t)
-  const sha = await makeCommit(await makeRepository(repositories, 'alice/hello', { public: true }))
-  await service.administered.store.grants.set({ owner: 'alice', user: 'null', access: 'write' })
+  const { sha } = await makeRepositoryWithCommit(repositories, 'alice/hello', { public: true })
+  await service.administration.grantAccess('alice', 'null', 'write')
   for (const value of odd as string[]) {
     t.equal(await service.access('alice', value), 'none')
     await t.rejects(service.list(value, sha), { code: 'repository_not_found' })
@@ -23,14 +23,17 @@ t.test('Values of the wrong type are refused in words, and give nobody a right',
     t.equal(await service.authenticate(value), undefined)
     if ((value as unknown) === undefined) continue
     await t.rejects(service.access(value, 'alice/hello'), { name: 'TypeError', message: /the user must be/ })
-    await t.rejects(service.report('alice/hello', sha, { state: 'success' }, value), { name: 'TypeError', message: /the user must be/ })
+    await t.rejects(service.report('alice/hello', sha, { state: 'success' }, value), {
+      name: 'TypeError',
+      message: /the user must be/,
+    })
   }
   t.strictSame((await service.list('alice/hello', sha)).statuses, [])
 })
 
 t.test('on takes the event status and a function, and returns what takes the listener off', async (t) => {
   const { service, repositories } = await embed(t)
-  const sha = await makeCommit(await makeRepository(repositories, 'alice/hello'))
+  const { sha } = await makeRepositoryWithCommit(repositories, 'alice/hello')
   t.throws(() => service.on('bogus' as 'status', () => undefined), { name: 'TypeError' })
   t.throws(() => service.on('status', 5 as never), { name: 'TypeError' })
   let told = 0
@@ -41,34 +44,44 @@ t.test('on takes the event status and a function, and returns what takes the lis
   t.equal(told, 1)
 })
 
-t.test('A listener that adds itself is told once of each report; one that changes what it is told changes it for nobody', async (t) => {
-  const { service, repositories } = await embed(t)
-  const sha = await makeCommit(await makeRepository(repositories, 'alice/hello'))
-  let calls = 0
-  const again = () => {
-    calls++
-    if (calls < 100) service.on('status', again)
-  }
-  service.on('status', again)
-  service.on('status', (event) => Object.assign(event, { repository: 'evil' }))
-  service.on('status', ({ status }) => Object.assign(status, { state: 'evil' }))
-  const events: StatusEvent[] = []
-  service.on('status', (event) => events.push(event))
-  t.equal((await service.report('alice/hello', sha, { state: 'success' })).state, 'success')
-  t.equal(calls, 1)
-  t.match(events, [{ repository: 'alice/hello', status: { state: 'success' } }])
-})
+t.test(
+  'A listener that adds itself is told once of each report; one that changes what it is told changes it for nobody',
+  async (t) => {
+    const { service, repositories } = await embed(t)
+    const { sha } = await makeRepositoryWithCommit(repositories, 'alice/hello')
+    let calls = 0
+    const again = () => {
+      calls++
+      if (calls < 100) service.on('status', again)
+    }
+    service.on('status', again)
+    service.on('status', (event) => Object.assign(event, { repository: 'evil' }))
+    service.on('status', ({ status }) => Object.assign(status, { state: 'evil' }))
+    const events: StatusEvent[] = []
+    service.on('status', (event) => events.push(event))
+    t.equal((await service.report('alice/hello', sha, { state: 'success' })).state, 'success')
+    t.equal(calls, 1)
+    t.match(events, [{ repository: 'alice/hello', status: { state: 'success' } }])
+  },
+)
 
 t.test('close does not wait for a report whose body never comes, and answers it 503', async (t) => {
   const { service, repositories, tokenOf } = await embed(t)
-  const sha = await makeCommit(await makeRepository(repositories, 'alice/hello'))
+  const { sha } = await makeRepositoryWithCommit(repositories, 'alice/hello')
   const url = await listen(t, (incoming, response) => service.handler(incoming, response))
   const authorization = `Bearer ${await tokenOf('alice')}`
-  const slow = request(`${url}/api/v1/repos/alice/hello/statuses/${sha}`, { method: 'POST', headers: { authorization, 'Content-Length': 30 } })
+  const slow = request(`${url}/api/v1/repos/alice/hello/statuses/${sha}`, {
+    method: 'POST',
+    headers: { authorization, 'Content-Length': 30 },
+  })
   slow.write('{"state"')
   const answer = once(slow, 'response') as Promise<[{ statusCode: number; resume(): void }]>
   // Under way once a quick report that was sent after it is saved.
-  await fetchJson(`${url}/api/v1/repos/alice/hello/statuses/${sha}`, { method: 'POST', headers: { authorization }, body: { state: 'success' } })
+  await fetchJson(`${url}/api/v1/repos/alice/hello/statuses/${sha}`, {
+    method: 'POST',
+    headers: { authorization },
+    body: { state: 'success' },
+  })
   await service.close()
   const [{ statusCode }] = await answer
   t.equal(statusCode, 503)
@@ -78,44 +91,27 @@ t.test('close does not wait for a report whose body never comes, and answers it 
   }
 })
 
-t.test('After a rename a new repository under the old name shows nothing of the moved one, packed or not', async (t) => {
-  const { service, repositories } = await embed(t)
-  const directory = await makeRepository(repositories, 'alice/a')
-  const sha = await makeCommit(directory)
-  await git('-C', directory, 'repack', '-adq')
-  await service.report('alice/a', sha, { state: 'failure' })
-  renameSync(directory, join(repositories, 'alice/b.git'))
-  await service.renameRepository('alice/a', 'alice/b')
-  await makeRepository(repositories, 'alice/a')
-  await t.rejects(service.report('alice/a', sha, { state: 'failure' }), { code: 'commit_not_found' })
-  renameSync(join(repositories, 'alice/b.git'), join(repositories, 'gone'))
-  await service.deleteRepository('alice/b')
-  await makeRepository(repositories, 'alice/b')
-  await t.rejects(service.list('alice/b', sha), { code: 'commit_not_found' })
-})
-
-t.test('A report that was under way when its repository was deleted is refused, even if a repository is there again', async (t) => {
-  const folder = t.testdir({})
-  const directory = await makeRepository(folder, 'alice/hello')
-  const sha = await makeCommit(directory)
-  const held: (() => void)[] = []
-  let hold = true
-  const find = async () => {
-    if (hold) await new Promise<void>((resolve) => held.push(resolve))
-    return { directory, public: true }
-  }
-  const { service } = await embed(t, { repositories: { find } })
-  const report = service.report('alice/hello', sha, { state: 'success' })
-  await service.deleteRepository('alice/hello')
-  hold = false
-  for (const release of held) release()
-  await t.rejects(report, { code: 'repository_not_found' })
-  t.strictSame((await service.list('alice/hello', sha)).statuses, [])
-})
+t.test(
+  'After a rename a new repository under the old name shows nothing of the moved one, packed or not',
+  async (t) => {
+    const { service, repositories } = await embed(t)
+    const { directory, sha } = await makeRepositoryWithCommit(repositories, 'alice/a')
+    await git('-C', directory, 'repack', '-adq')
+    await service.report('alice/a', sha, { state: 'failure' })
+    renameSync(directory, join(repositories, 'alice/b.git'))
+    await service.renameRepository('alice/a', 'alice/b')
+    await makeRepository(repositories, 'alice/a')
+    await t.rejects(service.report('alice/a', sha, { state: 'failure' }), { code: 'commit_not_found' })
+    renameSync(join(repositories, 'alice/b.git'), join(repositories, 'gone'))
+    await service.deleteRepository('alice/b')
+    await makeRepository(repositories, 'alice/b')
+    await t.rejects(service.list('alice/b', sha), { code: 'commit_not_found' })
+  },
+)
 
 t.test('A rename of a repository to its own name is nothing', async (t) => {
   const { service, repositories } = await embed(t)
-  const sha = await makeCommit(await makeRepository(repositories, 'alice/a'))
+  const { sha } = await makeRepositoryWithCommit(repositories, 'alice/a')
   const reports = Array.from({ length: 5 }, async () => await service.report('alice/a', sha, { state: 'success' }))
   await service.renameRepository('alice/a', 'alice/a')
   t.equal((await Promise.all(reports)).length, 5)
@@ -129,12 +125,18 @@ t.test('Members of authFailures that are undefined have the defaults', async (t)
 })
 
 t.test('A store of the host that does not tell grants is 503 for the owner, never 404', async (t) => {
-  for (const of of [async () => await new Promise<never>(() => undefined), async () => await Promise.reject(new Error('away'))]) {
+  for (const of of [
+    async () => await new Promise<never>(() => undefined),
+    async () => await Promise.reject(new Error('away')),
+  ]) {
     const store = new JournalStore(`${t.testdir({})}/journal`)
     Object.assign(store.grants, { of })
     const { service, repositories } = await embed(t, { store }, { partMilliseconds: 50 })
-    const sha = await makeCommit(await makeRepository(repositories, 'alice/hello'))
-    await t.rejects(service.report('alice/hello', sha, { state: 'success' }, 'alice'), { code: 'store_unavailable', status: 503 })
+    const { sha } = await makeRepositoryWithCommit(repositories, 'alice/hello')
+    await t.rejects(service.report('alice/hello', sha, { state: 'success' }, 'alice'), {
+      code: 'store_unavailable',
+      status: 503,
+    })
   }
 })
 
@@ -149,24 +151,37 @@ t.test('A request that is not as node:http makes it is answered 500, never throw
 
 t.test('A target in absolute form is accepted (RFC 9112, 3.2.2)', async (t) => {
   const { service, repositories } = await embed(t)
-  const sha = await makeCommit(await makeRepository(repositories, 'alice/hello', { public: true }))
-  const url = new URL(await listen(t, (incoming, response) => {
-    service.handler(incoming, response, () => response.end('{"host":true}'))
-  }))
+  const { sha } = await makeRepositoryWithCommit(repositories, 'alice/hello', { public: true })
+  const url = new URL(
+    await listen(t, (incoming, response) => {
+      service.handler(incoming, response, () => response.end('{"host":true}'))
+    }),
+  )
   const get = async (path: string) => {
-    const [response] = (await once(request({ host: url.hostname, port: url.port, path }).end(), 'response')) as [AsyncIterable<Buffer>]
+    const [response] = (await once(request({ host: url.hostname, port: url.port, path }).end(), 'response')) as [
+      AsyncIterable<Buffer>,
+    ]
     let text = ''
     for await (const chunk of response) text += chunk.toString()
     return text
   }
-  t.equal(await get(`http://git.example/api/v1/repos/alice/hello/commits/${sha}/statuses`), '{"state":null,"statuses":[]}')
+  t.equal(
+    await get(`http://git.example/api/v1/repos/alice/hello/commits/${sha}/statuses`),
+    '{"state":null,"statuses":[]}',
+  )
   t.equal(await get('http://git.example/alice/hello.git'), '{"host":true}')
 })
 
-t.test('A store that cannot be closed makes close reject, once for every caller, and nothing is left open', async (t) => {
-  const store = new JournalStore(`${t.testdir({})}/journal`)
-  const { repositories } = await embed(t)
-  const service: CommitStatusService = await createCommitStatusService({ repositories, store: Object.assign(store, { close: async () => await Promise.reject(new Error('boom')) }) })
-  await t.rejects(service.close(), { message: 'boom' })
-  await t.rejects(service.close(), { message: 'boom' })
-})
+t.test(
+  'A store that cannot be closed makes close reject, once for every caller, and nothing is left open',
+  async (t) => {
+    const store = new JournalStore(`${t.testdir({})}/journal`)
+    const { repositories } = await embed(t)
+    const service: CommitStatusService = await createCommitStatusService({
+      repositories,
+      store: Object.assign(store, { close: async () => await Promise.reject(new Error('boom')) }),
+    })
+    await t.rejects(service.close(), { message: 'boom' })
+    await t.rejects(service.close(), { message: 'boom' })
+  },
+)

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import t from 'tap'
+import { guardStore } from '../../lib/embedding/guarded-store.js'
 import type { Store } from '../../lib/index.js'
-import { guardStore } from '../../lib/store/guarded-store.js'
 import { JournalStore } from '../fixtures/journal-store.js'
 import { storeSuite } from '../suites/store.js'
 

@@ -18,7 +18,10 @@ t.test('Unknown options or a part of the wrong shape: a TypeError at creation th
     [{ ...good, repositories: {} }, /option repositories/],
     [{ ...good, store: 'redis://x' }, /option store/],
     [{ ...good, store: { close() {} } }, /option store/],
-    [{ ...good, store: { trouble() {}, renameRepository() {}, deleteRepository() {}, close() {} } }, /option store\.statuses/],
+    [
+      { ...good, store: { unavailableReason() {}, renameRepository() {}, deleteRepository() {}, close() {} } },
+      /option store\.statuses/,
+    ],
     [{ ...good, trustedProxies: '10.0.0.1' }, /option trustedProxies/],
     [{ ...good, trustedProxies: ['10.0.0.300'] }, /option trustedProxies/],
     [{ ...good, tokenPrefix: 'A B' }, /option tokenPrefix/],
@@ -36,14 +39,17 @@ t.test('Unknown options or a part of the wrong shape: a TypeError at creation th
     [{ ...good, logger: console.log }, /option logger/],
     [{ ...good, clock: {} }, /option clock must be an object with now\(\)/],
   ]
-  for (const [options, message] of wrong) await t.rejects(create(options), { name: 'TypeError', message }, String(message))
+  for (const [options, message] of wrong)
+    await t.rejects(create(options), { name: 'TypeError', message }, String(message))
 })
 
 t.test('A missing repositories folder: an error at creation that names it', async (t) => {
   const folder = t.testdir({ file: '' })
   for (const name of ['none', 'file']) {
     const repositories = join(folder, name)
-    await t.rejects(create({ repositories, store: `level:${join(folder, 'store')}` }), { message: `the repositories folder ${repositories} does not exist` })
+    await t.rejects(create({ repositories, store: `level:${join(folder, 'store')}` }), {
+      message: `the repositories folder ${repositories} does not exist`,
+    })
   }
 })
 
@@ -55,14 +61,17 @@ t.test('A store that is in use: an error at creation that names it', async (t) =
   await t.rejects(create(options), { message: new RegExp(`store ${join(folder, 'store')} is in use`) })
 })
 
-t.test('With the option metrics, the library tells what it measured; without it, there is nothing to ask', async (t) => {
-  const folder = t.testdir({ repositories: {} })
-  const options = { repositories: join(folder, 'repositories'), store: `level:${join(folder, 'store')}` }
-  for (const metrics of [true, false]) {
-    const service = await createCommitStatusService({ ...options, metrics })
-    const { contentType, text } = (await service.metrics?.()) ?? {}
-    t.equal(contentType, metrics ? 'text/plain; version=0.0.4; charset=utf-8' : undefined)
-    t.equal(text?.includes('commit_status_store_size_bytes'), metrics || undefined)
-    await service.close()
-  }
-})
+t.test(
+  'With the option metrics, the library tells what it measured; without it, there is nothing to ask',
+  async (t) => {
+    const folder = t.testdir({ repositories: {} })
+    const options = { repositories: join(folder, 'repositories'), store: `level:${join(folder, 'store')}` }
+    for (const metrics of [true, false]) {
+      const service = await createCommitStatusService({ ...options, metrics })
+      const { contentType, text } = (await service.metrics?.()) ?? {}
+      t.equal(contentType, metrics ? 'text/plain; version=0.0.4; charset=utf-8' : undefined)
+      t.equal(text?.includes('commit_status_store_size_bytes'), metrics || undefined)
+      await service.close()
+    }
+  },
+)

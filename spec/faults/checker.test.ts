@@ -9,8 +9,19 @@ const sha = 'c0ffee'.padEnd(40, '0')
 const commit = `alice/hello ${sha}`
 
 /** A report of a value, acknowledged if nothing else is said. */
-function wrote(value: number, from: number, to: number, outcome: Write['outcome'] = 'acknowledged', context = 'ci'): Write {
-  const report = { context, state: STATES[value % 4] ?? 'error', description: String(value), target_url: `https://ci.example/${value}` }
+function wrote(
+  value: number,
+  from: number,
+  to: number,
+  outcome: Write['outcome'] = 'acknowledged',
+  context = 'ci',
+): Write {
+  const report = {
+    context,
+    state: STATES[value % 4] ?? 'error',
+    description: String(value),
+    target_url: `https://ci.example/${value}`,
+  }
   return { commit, report, from, to, outcome, ...(outcome === 'acknowledged' && { answer: statusOf(value, context) }) }
 }
 
@@ -40,7 +51,10 @@ function counts(...events: (Write | Read)[]): { lost: number; wrong: number } {
 }
 
 function historyOf(events: readonly (Write | Read)[]): History {
-  return { writes: events.filter((event) => 'report' in event), reads: events.filter((event): event is Read => !('report' in event)) }
+  return {
+    writes: events.filter((event) => 'report' in event),
+    reads: events.filter((event): event is Read => !('report' in event)),
+  }
 }
 
 const fine = { lost: 0, wrong: 0 }
@@ -53,17 +67,43 @@ const right: Record<string, (Write | Read)[]> = {
   'a report that is in the next list': [wrote(1, 0, 1), read(1, 2, 3)],
   'a report that replaces another one': [wrote(1, 0, 1), wrote(2, 2, 3), read(2, 4, 5)],
   'a report that was never answered, and is there': [wrote(1, 0, Infinity, 'unknown'), read(1, 2, 3), read(1, 4, 5)],
-  'a report that was never answered, and is not there': [wrote(1, 0, Infinity, 'unknown'), read(undefined, 2, 3), read(undefined, 4, 5)],
-  'a report that was never answered, and is there later': [wrote(1, 0, Infinity, 'unknown'), read(undefined, 2, 3), read(1, 4, 5)],
-  'a report that was answered with 503, and is not there after another one': [wrote(1, 0, 1), wrote(2, 2, Infinity, 'unknown'), read(1, 4, 5)],
-  'a report that was answered with 503, and is there after another one': [wrote(2, 2, Infinity, 'unknown'), wrote(1, 3, 4), read(1, 5, 6), read(2, 7, 8)],
+  'a report that was never answered, and is not there': [
+    wrote(1, 0, Infinity, 'unknown'),
+    read(undefined, 2, 3),
+    read(undefined, 4, 5),
+  ],
+  'a report that was never answered, and is there later': [
+    wrote(1, 0, Infinity, 'unknown'),
+    read(undefined, 2, 3),
+    read(1, 4, 5),
+  ],
+  'a report that was answered with 503, and is not there after another one': [
+    wrote(1, 0, 1),
+    wrote(2, 2, Infinity, 'unknown'),
+    read(1, 4, 5),
+  ],
+  'a report that was answered with 503, and is there after another one': [
+    wrote(2, 2, Infinity, 'unknown'),
+    wrote(1, 3, 4),
+    read(1, 5, 6),
+    read(2, 7, 8),
+  ],
   'a list during a report, with it': [wrote(1, 0, 9), read(1, 2, 3)],
   'a list during a report, without it': [wrote(1, 0, 9), read(undefined, 2, 3)],
   'two reports at once, the first wins': [wrote(1, 0, 9), wrote(2, 1, 8), read(1, 10, 11)],
   'two reports at once, the second wins': [wrote(1, 0, 9), wrote(2, 1, 8), read(2, 10, 11)],
-  'two lists at once during a report, the later answer without it': [wrote(1, 0, 1), wrote(2, 2, 9), read(2, 3, 6), read(1, 4, 7)],
+  'two lists at once during a report, the later answer without it': [
+    wrote(1, 0, 1),
+    wrote(2, 2, 9),
+    read(2, 3, 6),
+    read(1, 4, 7),
+  ],
   'a report that was refused, and is not there': [wrote(1, 0, 1, 'refused'), read(undefined, 2, 3)],
-  'contexts ordered by their bytes': [wrote(1, 0, 1, 'acknowledged', '\uffff'), wrote(2, 0, 1, 'acknowledged', '\u{1f600}'), read({ '\uffff': 1, '\u{1f600}': 2 }, 2, 3)],
+  'contexts ordered by their bytes': [
+    wrote(1, 0, 1, 'acknowledged', '\uffff'),
+    wrote(2, 0, 1, 'acknowledged', '\u{1f600}'),
+    read({ '\uffff': 1, '\u{1f600}': 2 }, 2, 3),
+  ],
 }
 
 for (const [words, events] of Object.entries(right)) {
@@ -78,9 +118,24 @@ const lost: Record<string, (Write | Read)[]> = {
   'an acknowledged report in place of which the former one is there': [wrote(1, 0, 1), wrote(2, 2, 3), read(1, 4, 5)],
   'a list that is late': [wrote(1, 0, 1), wrote(2, 2, 3), read(1, 4, 5), read(2, 6, 7)],
   'lists that go back during a report': [wrote(1, 0, 1), wrote(2, 2, 9), read(2, 3, 4), read(1, 5, 6)],
-  'lists that go back although nobody was answered': [wrote(1, 0, 1), wrote(2, 2, Infinity, 'unknown'), read(2, 3, 4), read(1, 5, 6)],
-  'two reports at once that are seen by turns': [wrote(1, 0, 9), wrote(2, 0, 9), read(1, 10, 11), read(2, 12, 13), read(1, 14, 15)],
-  'a report in one context of two': [wrote(1, 0, 1, 'acknowledged', 'a'), wrote(2, 0, 1, 'acknowledged', 'b'), read({ b: 2 }, 2, 3)],
+  'lists that go back although nobody was answered': [
+    wrote(1, 0, 1),
+    wrote(2, 2, Infinity, 'unknown'),
+    read(2, 3, 4),
+    read(1, 5, 6),
+  ],
+  'two reports at once that are seen by turns': [
+    wrote(1, 0, 9),
+    wrote(2, 0, 9),
+    read(1, 10, 11),
+    read(2, 12, 13),
+    read(1, 14, 15),
+  ],
+  'a report in one context of two': [
+    wrote(1, 0, 1, 'acknowledged', 'a'),
+    wrote(2, 0, 1, 'acknowledged', 'b'),
+    read({ b: 2 }, 2, 3),
+  ],
 }
 
 for (const [words, events] of Object.entries(lost)) {
@@ -89,7 +144,12 @@ for (const [words, events] of Object.entries(lost)) {
   })
 }
 
-const changed = (value: number, change: Partial<CommitStatus> & Record<string, unknown>, from: number, to: number): Read => {
+const changed = (
+  value: number,
+  change: Partial<CommitStatus> & Record<string, unknown>,
+  from: number,
+  to: number,
+): Read => {
   const status = { ...statusOf(value), ...change }
   return { commit, from, to, answer: { state: combined([status]), statuses: [status] } }
 }
@@ -103,12 +163,20 @@ const wrong: Record<string, (Write | Read)[]> = {
   'what was refused': [wrote(1, 0, 1, 'refused'), read(1, 2, 3)],
   'what was reported later': [read(1, 0, 1), wrote(1, 2, 3)],
   'the state of another report': [wrote(1, 0, 1), wrote(2, 0, 1), changed(1, { state: 'failure' }, 2, 3)],
-  'the link of another report': [wrote(1, 0, 1), wrote(2, 0, 1), changed(1, { target_url: 'https://ci.example/2' }, 2, 3)],
+  'the link of another report': [
+    wrote(1, 0, 1),
+    wrote(2, 0, 1),
+    changed(1, { target_url: 'https://ci.example/2' }, 2, 3),
+  ],
   'another id': [wrote(1, 0, 1), changed(1, { id: 'another' }, 2, 3)],
   'another time of creation': [wrote(1, 0, 1), changed(1, { created_at: '2026-01-31T11:00:00.000Z' }, 2, 3)],
   'another time for the same report': [wrote(1, 0, 1), changed(1, { updated_at: '2026-01-31T13:00:00.000Z' }, 2, 3)],
   'a context twice': [wrote(1, 0, 1), listing({ state: combined(twice), statuses: twice })],
-  'contexts out of order': [wrote(1, 0, 1, 'acknowledged', 'a'), wrote(1, 0, 1, 'acknowledged', 'b'), listing({ state: combined(unordered), statuses: unordered })],
+  'contexts out of order': [
+    wrote(1, 0, 1, 'acknowledged', 'a'),
+    wrote(1, 0, 1, 'acknowledged', 'b'),
+    listing({ state: combined(unordered), statuses: unordered }),
+  ],
   'another combined state': [wrote(1, 0, 1), listing({ state: 'pending', statuses: [statusOf(1)] })],
   'a combined state of nothing': [listing({ state: 'success', statuses: [] })],
   'a status with a member more': [wrote(1, 0, 1), changed(1, { more: 1 }, 2, 3)],
@@ -159,7 +227,8 @@ t.test('Every history of a register is right, and wrong once its last value is t
       const then = (value: number | undefined) => counts(...events, last, read(value, end + 2, end + 3))
       deepStrictEqual([counts(...events), then(events.length)], [fine, fine])
       const former = events.findLastIndex((event) => 'report' in event && event.outcome === 'acknowledged')
-      for (const { lost, wrong } of [then(undefined), then(former < 0 ? undefined : former)]) ok(lost > 0 && wrong === 0)
+      for (const { lost, wrong } of [then(undefined), then(former < 0 ? undefined : former)])
+        ok(lost > 0 && wrong === 0)
     }),
     { numRuns: 300 },
   )
@@ -172,26 +241,41 @@ function hasOrder(events: readonly (Write | Read)[], current?: string): boolean 
   return events.some((event) => {
     if (events.some((other) => other.to < event.from)) return false
     const rest = events.filter((other) => other !== event)
-    if ('report' in event) return (event.outcome !== 'refused' && hasOrder(rest, event.report.description)) || (event.outcome !== 'acknowledged' && hasOrder(rest, current))
+    if ('report' in event)
+      return (
+        (event.outcome !== 'refused' && hasOrder(rest, event.report.description)) ||
+        (event.outcome !== 'acknowledged' && hasOrder(rest, current))
+      )
     const [status] = (event.answer as { statuses: CommitStatus[] }).statuses
     return (status?.description ?? undefined) === current && hasOrder(rest, current)
   })
 }
 
 t.test('Of any events with a register, those are right that have an order', async (t) => {
-  const time = fc.tuple(fc.integer({ min: 0, max: 12 }), fc.integer({ min: 0, max: 12 })).map(([one, other]): [number, number] => (one < other ? [one, other + 0.5] : [other, one + 0.5]))
+  const time = fc
+    .tuple(fc.integer({ min: 0, max: 12 }), fc.integer({ min: 0, max: 12 }))
+    .map(([one, other]): [number, number] => (one < other ? [one, other + 0.5] : [other, one + 0.5]))
   const write = fc.tuple(time, fc.constantFrom('acknowledged' as const, 'acknowledged' as const, 'unknown' as const))
   const reading = fc.tuple(time, fc.integer({ min: -1, max: 3 }))
   const seen = { right: 0, wrong: 0 }
   fc.assert(
-    fc.property(fc.array(write, { minLength: 1, maxLength: 4 }), fc.array(reading, { minLength: 1, maxLength: 4 }), (writes, reads) => {
-      const written = writes.map(([[from, to], outcome], index) => wrote(index, from, to, outcome))
-      const events = [...written, ...reads.map(([[from, to], value]) => read(value < 0 || value >= written.length ? undefined : value, from, to))]
-      const expected = hasOrder(events)
-      seen[expected ? 'right' : 'wrong']++
-      const { lost, wrong } = counts(...events)
-      deepStrictEqual(lost + wrong === 0, expected)
-    }),
+    fc.property(
+      fc.array(write, { minLength: 1, maxLength: 4 }),
+      fc.array(reading, { minLength: 1, maxLength: 4 }),
+      (writes, reads) => {
+        const written = writes.map(([[from, to], outcome], index) => wrote(index, from, to, outcome))
+        const events = [
+          ...written,
+          ...reads.map(([[from, to], value]) =>
+            read(value < 0 || value >= written.length ? undefined : value, from, to),
+          ),
+        ]
+        const expected = hasOrder(events)
+        seen[expected ? 'right' : 'wrong']++
+        const { lost, wrong } = counts(...events)
+        deepStrictEqual(lost + wrong === 0, expected)
+      },
+    ),
     { numRuns: 2000 },
   )
   t.ok(seen.right > 100 && seen.wrong > 100, JSON.stringify(seen))

@@ -34,7 +34,8 @@ export function judge(history: History): Verdict {
     contexts.set(commit, (contexts.get(commit) ?? new Set()).add(report.context))
     register(commit, report.context).writes.set(report.description, write)
     if (write.outcome === 'acknowledged') {
-      if (isStatusOf(commit, answer) && answer.description === report.description) register(commit, report.context).sightings.push({ ...write, status: answer })
+      if (isStatusOf(commit, answer) && answer.description === report.description)
+        register(commit, report.context).sightings.push({ ...write, status: answer })
       else wrong.push(`${commit} ${report.context}: the answer to ${report.description} is ${JSON.stringify(answer)}`)
     }
   }
@@ -45,7 +46,8 @@ export function judge(history: History): Verdict {
       continue
     }
     const shown = new Map(list.map((status) => [status.context, status]))
-    for (const context of new Set([...(contexts.get(commit) ?? []), ...shown.keys()])) register(commit, context).sightings.push({ from, to, status: shown.get(context) })
+    for (const context of new Set([...(contexts.get(commit) ?? []), ...shown.keys()]))
+      register(commit, context).sightings.push({ from, to, status: shown.get(context) })
   }
   for (const each of registers.values()) each.judge(lost, wrong)
   return { lost, wrong }
@@ -91,7 +93,9 @@ class Register {
     if (write.outcome === 'refused') return `the report was refused: ${shown}`
     if (to < write.from) return `it was reported later: ${shown}`
     const { state, target_url, context } = status
-    return isDeepStrictEqual({ state, target_url, context, description: status.description }, write.report) ? undefined : `mixed of several reports: ${shown}`
+    return isDeepStrictEqual({ state, target_url, context, description: status.description }, write.report)
+      ? undefined
+      : `mixed of several reports: ${shown}`
   }
 
   /** Of each value, that of a register that nobody has written to included. */
@@ -116,19 +120,23 @@ class Register {
 /** Values that cannot have been in a register one after the other. */
 function disorder(uses: readonly Uses[]): string[] {
   const found: string[] = []
-  const lasting = uses.filter(({ firstEnd, lastBegin }) => firstEnd < lastBegin).sort((one, other) => one.firstEnd - other.firstEnd)
+  const lasting = uses
+    .filter(({ firstEnd, lastBegin }) => firstEnd < lastBegin)
+    .sort((one, other) => one.firstEnd - other.firstEnd)
   /** For each of `lasting`, which of it and of those before it was there until the latest time. */
   const latest: Uses[] = []
   for (const value of lasting) {
     const before = latest.at(-1)
-    if (before && value.firstEnd < before.lastBegin) found.push(`${value.value} was there, and then ${before.value} again`)
+    if (before && value.firstEnd < before.lastBegin)
+      found.push(`${value.value} was there, and then ${before.value} again`)
     latest.push(before && before.lastBegin > value.lastBegin ? before : value)
   }
   for (const value of uses) {
     if (value.firstEnd < value.lastBegin) continue
     const begun = lasting.findLastIndex(({ firstEnd }) => firstEnd < value.lastBegin)
     const around = latest[begun]
-    if (around && value.firstEnd < around.lastBegin) found.push(`${value.value} was there, and then ${around.value} again`)
+    if (around && value.firstEnd < around.lastBegin)
+      found.push(`${value.value} was there, and then ${around.value} again`)
   }
   return found
 }
@@ -140,15 +148,18 @@ function wrongFields(sightings: readonly Sighting[]): string[] {
   const times = new Map<string | null, string>()
   const [first] = seen
   for (const { status } of seen) {
-    if (status.id !== first?.status.id || status.created_at !== first.status.created_at) found.push(`another id or time of creation: ${JSON.stringify([first?.status, status])}`)
+    if (status.id !== first?.status.id || status.created_at !== first.status.created_at)
+      found.push(`another id or time of creation: ${JSON.stringify([first?.status, status])}`)
     const time = times.get(status.description) ?? status.updated_at
     times.set(status.description, time)
-    if (time !== status.updated_at || time < status.created_at) found.push(`another time: ${JSON.stringify(status)} ${time}`)
+    if (time !== status.updated_at || time < status.created_at)
+      found.push(`another time: ${JSON.stringify(status)} ${time}`)
   }
   const ended = seen.toSorted((one, other) => one.to - other.to)
   let [next, latest] = [0, '']
   for (const { status, from } of seen.toSorted((one, other) => one.from - other.from)) {
-    for (let before = ended[next]; before && before.to < from; before = ended[++next]) if (before.status.updated_at > latest) latest = before.status.updated_at
+    for (let before = ended[next]; before && before.to < from; before = ended[++next])
+      if (before.status.updated_at > latest) latest = before.status.updated_at
     if (status.updated_at < latest) found.push(`the time went back from ${latest}: ${JSON.stringify(status)}`)
   }
   return found
@@ -160,7 +171,8 @@ function listOf(commit: string, answer: unknown): CommitStatus[] | string {
   const statuses = answer['statuses'].filter((status): status is CommitStatus => isStatusOf(commit, status))
   if (statuses.length < answer['statuses'].length) return 'not a list of statuses of this commit'
   const contexts = statuses.map((status) => Buffer.from(status.context))
-  if (contexts.some((context, index) => index > 0 && Buffer.compare(contexts[index - 1] ?? context, context) >= 0)) return 'a context twice, or out of order'
+  if (contexts.some((context, index) => index > 0 && Buffer.compare(contexts[index - 1] ?? context, context) >= 0))
+    return 'a context twice, or out of order'
   return answer['state'] === combined(statuses.map(({ state }) => state)) ? statuses : 'another combined state'
 }
 
@@ -174,9 +186,14 @@ function combined(states: readonly string[]): string | null {
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
 function isStatusOf(commit: string, value: unknown): value is CommitStatus {
-  if (!hasMembers(value, ['id', 'sha', 'context', 'state', 'description', 'target_url', 'created_at', 'updated_at'])) return false
+  if (!hasMembers(value, ['id', 'sha', 'context', 'state', 'description', 'target_url', 'created_at', 'updated_at']))
+    return false
   const texts = ['id', 'context', 'state', 'created_at', 'updated_at'].map((name) => value[name])
-  return texts.every((text) => typeof text === 'string') && commit.endsWith(` ${String(value['sha'])}`) && [value['created_at'], value['updated_at']].every((time) => TIME.test(String(time)))
+  return (
+    texts.every((text) => typeof text === 'string') &&
+    commit.endsWith(` ${String(value['sha'])}`) &&
+    [value['created_at'], value['updated_at']].every((time) => TIME.test(String(time)))
+  )
 }
 
 /** Whether it is an object with these members and no others. */

@@ -1,4 +1,4 @@
-import { cpSync, readFileSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
@@ -84,9 +84,19 @@ async function damaged(t: Test, times: number, files: RegExp, damages: fc.Arbitr
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, worker))
-  t.strictSame([bad.lost, bad.wrong].map((found) => found.slice(0, 5)), [[], []], `seed ${seed}`)
+  t.strictSame(
+    [bad.lost, bad.wrong].map((found) => found.slice(0, 5)),
+    [[], []],
+    `seed ${seed}`,
+  )
   t.comment(`seed ${seed}: ${JSON.stringify(Object.fromEntries(outcomes))}`)
-  return { injected: times, acknowledged: times * COMMITS * CONTEXTS, lost: bad.lost.length, wrong: bad.wrong.length, longestUnavailabilityMs: Math.round(longest) }
+  return {
+    injected: times,
+    acknowledged: times * COMMITS * CONTEXTS,
+    lost: bad.lost.length,
+    wrong: bad.wrong.length,
+    longestUnavailabilityMs: Math.round(longest),
+  }
 }
 
 /** A store with tables and a log, as kill -9 leaves it, and what is in it. */
@@ -101,22 +111,42 @@ async function makeStore(t: Test, inTable: number): Promise<Stored> {
     const commit = parseObjectId(sha)
     if (!commit) throw new TypeError(sha)
     const number = saved.length
-    const report = { context, state: STATES[number % 4] ?? 'error', description: `report ${number}${padding}`, target_url: `https://ci.example.com/${number}` }
-    const saving = store.statuses.save(repositoryNamed(repository), commit, report, Date.parse('2026-01-31T12:00:00Z') + number)
+    const report = {
+      context,
+      state: STATES[number % 4] ?? 'error',
+      description: `report ${number}${padding}`,
+      target_url: `https://ci.example.com/${number}`,
+    }
+    const saving = store.statuses.save(
+      repositoryNamed(repository),
+      commit,
+      report,
+      Date.parse('2026-01-31T12:00:00Z') + number,
+    )
     saved.length++
     saved[number] = (await saving).status
   }
-  const keys = commits.flatMap((sha) => Array.from({ length: CONTEXTS }, (_, context) => [sha, `ci/check ${context}`] as const))
+  const keys = commits.flatMap((sha) =>
+    Array.from({ length: CONTEXTS }, (_, context) => [sha, `ci/check ${context}`] as const),
+  )
   // Opened again and again: at each opening the log becomes a table, and those become one.
   for (const part of [1, 3, 2]) {
     const store = await LevelStore.open(open)
-    await Promise.all(keys.filter((_, index) => index % part === 0).map(async ([sha, context]) => await save(store, sha, context)))
+    await Promise.all(
+      keys.filter((_, index) => index % part === 0).map(async ([sha, context]) => await save(store, sha, context)),
+    )
     await store.close()
   }
   const store = await LevelStore.open(open)
   // A log that has become a table while the store was open, of which MANIFEST tells in an entry of its own.
-  await Promise.all(Array.from({ length: inTable }, async (_, index) => await save(store, commits[index % COMMITS] ?? '', `large ${index}`, padded())))
-  for (const [sha, context] of fc.sample(fc.noBias(fc.constantFrom(...keys)), { numRuns: IN_LOG, seed: 1 })) await save(store, sha, context)
+  await Promise.all(
+    Array.from(
+      { length: inTable },
+      async (_, index) => await save(store, commits[index % COMMITS] ?? '', `large ${index}`, padded()),
+    ),
+  )
+  for (const [sha, context] of fc.sample(fc.noBias(fc.constantFrom(...keys)), { numRuns: IN_LOG, seed: 1 }))
+    await save(store, sha, context)
   const folder = join(place.folder, 'killed')
   cpSync(open, folder, { recursive: true, filter: (path) => !path.endsWith('LOCK') })
   await store.close()
@@ -126,13 +156,17 @@ async function makeStore(t: Test, inTable: number): Promise<Stored> {
 /** What was there when the first so many reports had been saved. */
 function contentAfter({ commits, saved }: Stored, reports: number): Content {
   const latest = new Map(saved.slice(0, reports).map((status) => [`${status.sha} ${status.context}`, status]))
-  const all = Array.from(latest.values()).sort((one, other) => Buffer.compare(Buffer.from(one.context), Buffer.from(other.context)))
+  const all = Array.from(latest.values()).sort((one, other) =>
+    Buffer.compare(Buffer.from(one.context), Buffer.from(other.context)),
+  )
   return new Map(commits.map((sha) => [sha, all.filter((status) => status.sha === sha)]))
 }
 
 /** Damages one of the files of a store; tells in words what was done. */
 function inflict(store: string, files: RegExp, { isCut, at, bit }: Damage): string {
-  const sizes = readdirSync(store).flatMap((name) => (files.test(name) ? [{ name, bytes: readFileSync(join(store, name)) }] : []))
+  const sizes = readdirSync(store).flatMap((name) =>
+    files.test(name) ? [{ name, bytes: readFileSync(join(store, name)) }] : [],
+  )
   let place = Math.floor(at * sizes.reduce((sum, { bytes }) => sum + bytes.length, 0))
   for (const { name, bytes } of sizes) {
     if (place < bytes.length) {
@@ -168,31 +202,55 @@ async function serveOn(t: Test, stored: Stored, store: string): Promise<Seen> {
   const served = performance.now()
   if (!service.line.includes('serving')) {
     const { status, stderr } = await service.ended
-    const isInWords = status === 1 && stderr.startsWith(`commit-status: the store ${store} cannot be opened: `) && stderr.trimEnd().split('\n').length === 1
-    return { ...none, served, words: 'start refused, in words', wrong: isInWords ? [] : [`it did not start: ${status} ${stderr}`] }
+    const isInWords =
+      status === 1 &&
+      stderr.startsWith(`commit-status: the store ${store} cannot be opened: `) &&
+      stderr.trimEnd().split('\n').length === 1
+    return {
+      ...none,
+      served,
+      words: 'start refused, in words',
+      wrong: isInWords ? [] : [`it did not start: ${status} ${stderr}`],
+    }
   }
   const content = contentAfter(stored, saved.length)
   const lists = new Map<string, CommitStatus[]>()
   const wrong: string[] = []
   for (const sha of content.keys()) {
-    const answer = await fetch(`${service.url}/api/v1/repos/${repository}/commits/${sha}/statuses`, { signal: AbortSignal.timeout(20_000) })
+    const answer = await fetch(`${service.url}/api/v1/repos/${repository}/commits/${sha}/statuses`, {
+      signal: AbortSignal.timeout(20_000),
+    })
     const body = (await answer.json()) as { statuses: CommitStatus[] }
     if (answer.status === 200) lists.set(sha, body.statuses)
     else if (answer.status < 500) wrong.push(`${sha}: ${answer.status} ${JSON.stringify(body)}`)
   }
   const end = await service.end('SIGTERM')
   if (end.status !== 0) wrong.push(`it ended with ${end.status}: ${end.stderr}`)
-  const log = end.stdout.trimEnd().split('\n').filter(Boolean).map((line) => JSON.parse(line) as { level: number; store?: string; msg: string; damage?: string[] })
-  const isTold = log.some((line) => line.level >= 50 && line.store === store && line.damage && line.msg.includes('restore the store from a backup'))
+  const log = end.stdout
+    .trimEnd()
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as { level: number; store?: string; msg: string; damage?: string[] })
+  const isTold = log.some(
+    (line) =>
+      line.level >= 50 && line.store === store && line.damage && line.msg.includes('restore the store from a backup'),
+  )
   const refused = content.size - lists.size
-  if (refused > 0 && !log.some(({ level }) => level >= 50)) wrong.push(`${refused} lists were refused, and the log has nothing`)
+  if (refused > 0 && !log.some(({ level }) => level >= 50))
+    wrong.push(`${refused} lists were refused, and the log has nothing`)
   const differing = Array.from(lists).filter(([sha, list]) => !isDeepStrictEqual(list, content.get(sha)))
   for (const [sha, list] of differing) {
     const invented = list.filter((status) => status.sha !== sha || !isDeepStrictEqual(status, saved[numberOf(status)]))
     wrong.push(...invented.map((status) => `invented: ${JSON.stringify(status)}`))
   }
   return {
-    words: [isTold ? 'told at the start' : 'nothing told', refused > 0 && 'lists refused', differing.length > 0 && 'lists differ'].filter(Boolean).join(', '),
+    words: [
+      isTold ? 'told at the start' : 'nothing told',
+      refused > 0 && 'lists refused',
+      differing.length > 0 && 'lists differ',
+    ]
+      .filter(Boolean)
+      .join(', '),
     served,
     lost: isTold ? [] : differing.map(([sha, list]) => `${sha}: ${list.length} statuses, and not as they were`),
     wrong,
@@ -204,7 +262,9 @@ async function serveOn(t: Test, stored: Stored, store: string): Promise<Seen> {
 function asBefore(stored: Stored, seen: Seen): Pick<Seen, 'lost' | 'wrong'> {
   const latest = Math.max(...Array.from(seen.lists.values()).flat().map(numberOf))
   const content = contentAfter(stored, latest + 1)
-  return Array.from(seen.lists).every(([sha, list]) => isDeepStrictEqual(list, content.get(sha))) ? { lost: [], wrong: seen.wrong } : seen
+  return Array.from(seen.lists).every(([sha, list]) => isDeepStrictEqual(list, content.get(sha)))
+    ? { lost: [], wrong: seen.wrong }
+    : seen
 }
 
 /** The place of its report in the order of all. */

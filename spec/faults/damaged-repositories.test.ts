@@ -1,5 +1,16 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -37,8 +48,13 @@ const damages: Record<string, (paths: Paths) => void> = {
   'a folder in the place of a pack': ({ pack }) => replace(pack, mkdirSync),
   'a cut index': ({ index }) => cut(index, 0.5),
   'a folder in the place of an index': ({ index }) => replace(index, mkdirSync),
-  'an unknown extension': ({ directory }) => writeFileSync(join(directory, 'config'), '[core]\nbare = true\nrepositoryFormatVersion = 1\n[extensions]\nfromTheFuture = 1\n'),
-  'a format version of the future': ({ directory }) => writeFileSync(join(directory, 'config'), '[core]\nbare = true\nrepositoryFormatVersion = 9\n'),
+  'an unknown extension': ({ directory }) =>
+    writeFileSync(
+      join(directory, 'config'),
+      '[core]\nbare = true\nrepositoryFormatVersion = 1\n[extensions]\nfromTheFuture = 1\n',
+    ),
+  'a format version of the future': ({ directory }) =>
+    writeFileSync(join(directory, 'config'), '[core]\nbare = true\nrepositoryFormatVersion = 9\n'),
   'a config that is no config': ({ directory }) => writeFileSync(join(directory, 'config'), '[[[[\n'),
   'a folder in the place of alternates': ({ objects }) => mkdirSync(join(objects, 'info/alternates')),
   'a symbolic link loop in the place of objects': ({ objects }) => replace(objects, (path) => symlinkSync(path, path)),
@@ -50,7 +66,6 @@ const damages: Record<string, (paths: Paths) => void> = {
   'a named pipe in the place of packs': ({ objects }) => replace(join(objects, 'pack'), makePipe),
   'a named pipe in the place of a pack': ({ pack }) => replace(pack, makePipe),
   'a named pipe in the place of an index': ({ index }) => replace(index, makePipe),
-  'a named pipe in the place of a multi-pack-index': ({ multiPackIndex }) => replace(multiPackIndex, makePipe),
 }
 
 /** Damages of the one loose commit: whatever is packed can be told. */
@@ -84,12 +99,15 @@ interface Original {
 }
 
 /** A public repository with packed commits, which a multi-pack-index lists or not, and a loose one. */
-async function makeOriginal(folder: string, format: ObjectFormat, options: { multiPackIndex?: boolean } = {}): Promise<Original> {
+async function makeOriginal(
+  folder: string,
+  format: ObjectFormat,
+  options: { multiPackIndex?: boolean } = {},
+): Promise<Original> {
   const { directory, commits } = await makeRepositoryWithHistory(folder, `original-${format}`, { format })
   await git('-C', directory, 'repack', '-adq', ...(options.multiPackIndex ? ['--write-midx'] : []))
   const loose = await makeCommit(directory, 'loose', 'loose')
   writeFileSync(join(directory, 'git-daemon-export-ok'), '')
-  rmSync(join(directory, 'hooks'), { recursive: true })
   return { directory, packed: commits[0] ?? '', loose }
 }
 
@@ -98,14 +116,23 @@ function copy(original: Original, directory: string): Paths {
   const objects = join(directory, 'objects')
   const packs = join(objects, 'pack')
   const named = (ending: string): string => join(packs, readdirSync(packs).find((file) => file.endsWith(ending)) ?? '')
-  return { directory, objects, pack: named('.pack'), index: named('.idx'), multiPackIndex: join(packs, 'multi-pack-index'), loose: join(objects, original.loose.slice(0, 2), original.loose.slice(2)) }
+  return {
+    directory,
+    objects,
+    pack: named('.pack'),
+    index: named('.idx'),
+    multiPackIndex: join(packs, 'multi-pack-index'),
+    loose: join(objects, original.loose.slice(0, 2), original.loose.slice(2)),
+  }
 }
 
 /** A 503 that says when to come back, and one line in the log that says which repository, and why. */
 function unreadable(t: Test, service: TestService, answer: Answer, directory: string): void {
   refused(t, answer, 503, UNREADABLE)
   t.match(answer.headers.get('retry-after'), /^[1-9]\d*$/)
-  const lines = service.log.filter((line) => line['level'] !== 20 && JSON.stringify(line).includes(String(answer.headers.get('x-request-id'))))
+  const lines = service.log.filter(
+    (line) => line['level'] !== 20 && JSON.stringify(line).includes(String(answer.headers.get('x-request-id'))),
+  )
   t.equal(lines.length, 1, 'one line in the log')
   t.match(JSON.stringify(lines), directory)
 }
@@ -114,47 +141,56 @@ function unreadable(t: Test, service: TestService, answer: Answer, directory: st
 process.env['HOME'] = tmpdir()
 
 for (const format of formats) {
-  t.test(`A repository that cannot be read is answered with 503 and a log line, and no other one is touched, format ${format}`, async (t) => {
-    const service = await startService(t)
-    const folder = join(service.repositories, 'alice')
-    const original = await makeOriginal(join(service.folder, 'originals'), format, { multiPackIndex: true })
-    copy(original, join(folder, 'well.git'))
-    const cases = Object.keys({ ...damages, ...looseDamages }).map((name, number) => {
-      const repository = `alice/damaged-${number}`
-      const paths = copy(original, join(service.repositories, `${repository}.git`))
-      damages[name]?.(paths)
-      looseDamages[name]?.(paths.loose)
-      const [bad, good] = name in damages ? [[original.packed, unknownId(format)], []] : [[original.loose], [original.packed]]
-      return { name, repository, directory: paths.directory, bad, good }
-    })
-    const milliseconds: number[] = []
-    const end = new AbortController()
-    const well = (async () => {
-      for (let turn = 0; !end.signal.aborted; turn++) {
-        const begun = performance.now()
-        const [sha, status] = turn % 2 ? [original.packed, 200] : [unknownId(format, turn), 404]
-        const answer = await service.list('alice/well', sha)
-        if (answer.status !== status) t.fail(`alice/well was answered with ${answer.status}`)
-        milliseconds.push(performance.now() - begun)
-      }
-    })()
-    const asked = cases.map(async ({ name, repository, directory, bad, good }) => {
-      // More in all than there are threads for files, so that any that is held shows.
-      const answers = await Promise.all([...bad, ...bad].map(async (sha) => await service.list(repository, sha)))
-      await t.test(name, async (t) => {
-        for (const answer of answers) unreadable(t, service, answer, directory)
-        for (const sha of good) t.equal((await service.list(repository, sha)).status, 200, 'what can be read is found')
+  t.test(
+    `A repository that cannot be read is answered with 503 and a log line, and no other one is touched, ` +
+      `format ${format}`,
+    async (t) => {
+      const service = await startService(t)
+      const folder = join(service.repositories, 'alice')
+      const original = await makeOriginal(join(service.folder, 'originals'), format, { multiPackIndex: true })
+      copy(original, join(folder, 'well.git'))
+      const cases = Object.keys({ ...damages, ...looseDamages }).map((name, number) => {
+        const repository = `alice/damaged-${number}`
+        const paths = copy(original, join(service.repositories, `${repository}.git`))
+        damages[name]?.(paths)
+        looseDamages[name]?.(paths.loose)
+        const [bad, good] =
+          name in damages ? [[original.packed, unknownId(format)], []] : [[original.loose], [original.packed]]
+        return { name, repository, directory: paths.directory, bad, good }
       })
-    })
-    await Promise.all(asked)
-    end.abort()
-    await well
-    milliseconds.sort((one, other) => one - other)
-    const [median = NaN, slowest = Infinity] = [milliseconds[milliseconds.length >> 1], milliseconds.at(-1)]
-    t.comment(`${milliseconds.length} requests for another repository: median ${median.toFixed(1)} ms, slowest ${slowest.toFixed(1)} ms`)
-    t.ok(slowest < 5000, 'another repository is answered all the time')
-    record(t, `a damaged repository (${format})`, { injected: cases.length, acknowledged: milliseconds.length })
-  })
+      const milliseconds: number[] = []
+      const end = new AbortController()
+      const well = (async () => {
+        for (let turn = 0; !end.signal.aborted; turn++) {
+          const begun = performance.now()
+          const [sha, status] = turn % 2 ? [original.packed, 200] : [unknownId(format, turn), 404]
+          const answer = await service.list('alice/well', sha)
+          if (answer.status !== status) t.fail(`alice/well was answered with ${answer.status}`)
+          milliseconds.push(performance.now() - begun)
+        }
+      })()
+      const asked = cases.map(async ({ name, repository, directory, bad, good }) => {
+        // More in all than there are threads for files, so that any that is held shows.
+        const answers = await Promise.all([...bad, ...bad].map(async (sha) => await service.list(repository, sha)))
+        await t.test(name, async (t) => {
+          for (const answer of answers) unreadable(t, service, answer, directory)
+          for (const sha of good)
+            t.equal((await service.list(repository, sha)).status, 200, 'what can be read is found')
+        })
+      })
+      await Promise.all(asked)
+      end.abort()
+      await well
+      milliseconds.sort((one, other) => one - other)
+      const [median = NaN, slowest = Infinity] = [milliseconds[milliseconds.length >> 1], milliseconds.at(-1)]
+      t.comment(
+        `${milliseconds.length} requests for another repository: median ${median.toFixed(1)} ms, slowest ` +
+          `${slowest.toFixed(1)} ms`,
+      )
+      t.ok(slowest < 5000, 'another repository is answered all the time')
+      record(t, `a damaged repository (${format})`, { injected: cases.length, acknowledged: milliseconds.length })
+    },
+  )
 
   t.test(`A multi-pack-index that is cut or corrupt hides no commit, format ${format}`, async (t) => {
     const service = await startService(t)
@@ -166,7 +202,11 @@ for (const format of formats) {
       const { multiPackIndex } = copy(original, join(service.repositories, `${repository}.git`))
       chmodSync(multiPackIndex, 0o600)
       writeFileSync(multiPackIndex, content)
-      const [packed, loose, unknown] = await Promise.all([original.packed, original.loose, unknownId(format)].map(async (sha) => (await service.list(repository, sha)).status))
+      const [packed, loose, unknown] = await Promise.all(
+        [original.packed, original.loose, unknownId(format)].map(
+          async (sha) => (await service.list(repository, sha)).status,
+        ),
+      )
       const answers = `${packed} ${loose} ${unknown}`
       count.set(answers, (count.get(answers) ?? 0) + 1)
       if (!/^(?:200|503) 200 (?:404|503)$/.test(answers)) t.fail(`${answers}, number ${number}`)
@@ -190,11 +230,18 @@ for (const format of formats) {
     })
     const service = await startService(t, { settings: { repositories } })
     const original = await makeOriginal(join(service.folder, 'originals'), format)
-    const forbidden: Record<string, (paths: Paths) => string> = { config: ({ directory }) => join(directory, 'config'), objects: ({ objects }) => objects, pack: ({ pack }) => pack, index: ({ index }) => index }
+    const forbidden: Record<string, (paths: Paths) => string> = {
+      config: ({ directory }) => join(directory, 'config'),
+      objects: ({ objects }) => objects,
+      pack: ({ pack }) => pack,
+      index: ({ index }) => index,
+    }
     const names = Object.keys(forbidden)
-    for (const [name, path] of Object.entries(forbidden)) chmodSync(path(copy(original, join(repositories, `alice/${name}.git`))), 0)
+    for (const [name, path] of Object.entries(forbidden))
+      chmodSync(path(copy(original, join(repositories, `alice/${name}.git`))), 0)
     copy(original, join(repositories, 'alice/well.git'))
-    const list = async (name: string): Promise<Answer> => await asNobody(async () => await service.list(`alice/${name}`, original.packed))
+    const list = async (name: string): Promise<Answer> =>
+      await asNobody(async () => await service.list(`alice/${name}`, original.packed))
     for (const name of names) unreadable(t, service, await list(name), join(repositories, `alice/${name}.git`))
     t.equal((await list('well')).status, 200)
   })

@@ -26,9 +26,15 @@ const file = process.env['COMMIT_STATUS_FAULT_ROWS']
  * @param times how often, in `npm test` and in `npm run faults`
  * @param skip why it cannot be injected here, if so
  */
-export function fault(name: string, times: { short: number; long: number }, inject: (t: Test, times: number) => Promise<Row>, skip: string | false = false): void {
+export function fault(
+  name: string,
+  times: { short: number; long: number },
+  inject: (t: Test, times: number) => Promise<Row>,
+  skip: string | false = false,
+): void {
   tell({ fault: name, ...(skip !== false && { skip }) })
   void t.test(name, { skip, timeout: isLong ? 3_600_000 : 120_000 }, async (t) => {
+    tell({ fault: name, begun: true })
     const row = await inject(t, isLong ? times.long : times.short)
     tell({ fault: name, row })
     t.match(row, { lost: 0, wrong: 0 })

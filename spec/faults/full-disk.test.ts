@@ -1,18 +1,28 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { withSmallDisk } from '../fixtures/small-disk.js'
 import { fault, type Row } from './fault.js'
-import { Load } from './load.js'
 import { LOG_BYTES, logOf, padded, thatHeals } from './healing.js'
+import { Load } from './load.js'
 
 const MEGABYTE = 1024 * 1024
 
 const isRoot = process.geteuid?.() === 0
 const onlyRoot = !isRoot && 'only root can mount a small file system'
 
-fault('the disk is full', { short: 1, long: 30 }, (t, times) => onSmallDisk(t, async (disk, load) => await thatHeals(t, load, times, { begin: async () => fill(disk, 0), end: async () => empty(disk) })), onlyRoot)
+fault(
+  'the disk is full',
+  { short: 1, long: 30 },
+  (t, times) =>
+    onSmallDisk(
+      t,
+      async (disk, load) =>
+        await thatHeals(t, load, times, { begin: async () => fill(disk, 0), end: async () => empty(disk) }),
+    ),
+  onlyRoot,
+)
 
 fault(
   'a compaction finds the disk full',

@@ -11,10 +11,14 @@ export interface Injection {
   readonly end: () => Promise<void>
 }
 
-/** As much as a description may hold, four bytes for each character, and hard to compress: to fill logs and disks with. */
+/**
+ * As much as a description may hold, four bytes for each character, and hard to compress: to fill logs and disks with.
+ */
 export function padded(): string {
   const bytes = randomBytes(2000)
-  return Array.from({ length: bytes.length / 2 }, (_, index) => String.fromCodePoint(0x20000 + bytes.readUInt16LE(2 * index))).join('')
+  return Array.from({ length: bytes.length / 2 }, (_, index) =>
+    String.fromCodePoint(0x20000 + bytes.readUInt16LE(2 * index)),
+  ).join('')
 }
 
 /** Whether the service says that it accepts no reports. */
@@ -29,7 +33,10 @@ export const LOG_BYTES = 4 * 1024 * 1024
 export async function logOf(load: Load, bytes: number): Promise<number> {
   const { store } = load.place
   for (;;) {
-    const log = readdirSync(store).filter((name) => name.endsWith('.log')).sort().at(-1)
+    const log = readdirSync(store)
+      .filter((name) => name.endsWith('.log'))
+      .sort()
+      .at(-1)
     const size = log === undefined ? 0 : (statSync(join(store, log), { throwIfNoEntry: false })?.size ?? 0)
     if (size >= bytes) return size
     await load.more(10)
@@ -59,6 +66,15 @@ export async function thatHeals(t: Test, load: Load, times: number, { begin, end
   t.equal(load.pid, pid)
   t.ok(longest < 10_000, `at most ${Math.round(longest)} ms`)
   const { lost, wrong } = await load.finish()
-  t.strictSame([lost, wrong, load.unexpected].map((found) => found.slice(0, 5)), [[], [], []])
-  return { injected: times, acknowledged: load.acknowledged, lost: lost.length, wrong: wrong.length, longestUnavailabilityMs: Math.round(longest) }
+  t.strictSame(
+    [lost, wrong, load.unexpected].map((found) => found.slice(0, 5)),
+    [[], [], []],
+  )
+  return {
+    injected: times,
+    acknowledged: load.acknowledged,
+    lost: lost.length,
+    wrong: wrong.length,
+    longestUnavailabilityMs: Math.round(longest),
+  }
 }

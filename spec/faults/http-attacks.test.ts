@@ -35,29 +35,44 @@ const groups: Record<string, Record<string, number>> = {
 }
 
 /** In the long form each attack by itself, by more clients. */
-const attacks = isLong ? Object.fromEntries(Object.values(groups).flatMap((group) => Object.entries(group).map(([name, clients]) => [name, { [name]: Math.min(clients * 3, 9000) }]))) : groups
+const attacks = isLong
+  ? Object.fromEntries(
+      Object.values(groups).flatMap((group) =>
+        Object.entries(group).map(([name, clients]) => [name, { [name]: Math.min(clients * 3, 9000) }]),
+      ),
+    )
+  : groups
 
 const MEBIBYTE = 1024 * 1024
 
-t.test('While clients attack, others are answered, memory stays flat, and the sockets are freed in time', { timeout: 600_000 }, async (t) => {
-  const siege = await besiege(t, environment)
-  const description = 'x'.repeat(1000)
-  for (let context = 0; context < 40; context++) {
-    await fetch(`${siege.url}${siege.reportPath}`, { method: 'POST', headers: { Authorization: `Bearer ${siege.token}` }, body: JSON.stringify({ state: 'success', context: `${context}`, description }) })
-  }
-  for (const [name, clients] of Object.entries(attacks)) {
-    const attacking = siege.attack(clients)
-    const seen = await honestly(t, siege, attacking)
-    const { sockets, left, freedAfter, memory } = await attacking
-    t.comment(
-      `${name}: ${sockets} sockets, freed ${Math.round(freedAfter)} ms after the attack; ${Math.round(memory / MEBIBYTE)} MiB more; ` +
-        `${seen.requests} honest requests, p99 ${Math.round(seen.p99)} ms, longest ${Math.round(seen.longest)} ms`,
-    )
-    t.strictSame([...seen.statuses].sort(), [200, 201], `${name}: others are answered`)
-    t.ok(seen.p99 < 2_000, `${name}: in time, even on a machine that is busy`)
-    t.ok(memory < 400 * MEBIBYTE, `${name}: memory`)
-    t.equal(left, 0, `${name}: sockets`)
-    record(t, name, { injected: sockets, acknowledged: seen.requests })
-  }
-  t.match(await siege.service.end('SIGTERM'), { status: 0 })
-})
+t.test(
+  'While clients attack, others are answered, memory stays flat, and the sockets are freed in time',
+  { timeout: 600_000 },
+  async (t) => {
+    const siege = await besiege(t, environment)
+    const description = 'x'.repeat(1000)
+    for (let context = 0; context < 40; context++) {
+      await fetch(`${siege.url}${siege.reportPath}`, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${siege.token}` },
+        body: JSON.stringify({ state: 'success', context: `${context}`, description }),
+      })
+    }
+    for (const [name, clients] of Object.entries(attacks)) {
+      const attacking = siege.attack(clients)
+      const seen = await honestly(t, siege, attacking)
+      const { sockets, left, freedAfter, memory } = await attacking
+      t.comment(
+        `${name}: ${sockets} sockets, freed ${Math.round(freedAfter)} ms after the attack; ` +
+          `${Math.round(memory / MEBIBYTE)} MiB more; ` +
+          `${seen.requests} honest requests, p99 ${Math.round(seen.p99)} ms, longest ${Math.round(seen.longest)} ms`,
+      )
+      t.strictSame([...seen.statuses].sort(), [200, 201], `${name}: others are answered`)
+      t.ok(seen.p99 < 2_000, `${name}: in time, even on a machine that is busy`)
+      t.ok(memory < 400 * MEBIBYTE, `${name}: memory`)
+      t.equal(left, 0, `${name}: sockets`)
+      record(t, name, { injected: sockets, acknowledged: seen.requests })
+    }
+    t.match(await siege.service.end('SIGTERM'), { status: 0 })
+  },
+)

@@ -19,37 +19,57 @@ interface Told {
   announced: boolean
 }
 
-t.test('SIGTERM under load: whole answers or none, no 5xx, no reset; the store is closed; exit 0 in time', { timeout: 600_000 }, async (t) => {
-  let acknowledged = 0
-  for (let cycle = 1; cycle <= cycles; cycle++) {
-    await t.test(`cycle ${cycle}`, async (t) => {
-      const siege = await besiege(t, { COMMIT_STATUS_LIMIT_CLOSE_SECONDS: '3' })
-      const idle = await Promise.all(Array.from({ length: 20 }, async () => await idleClient(siege)))
-      const held = await holdOpen(t, siege)
-      const clients = Array.from({ length: 40 }, async (_, client) => await busyClient(siege, client))
-      await setTimeout(300 + 50 * cycle)
-      const signalled = performance.now()
-      const outcome = await siege.service.end('SIGTERM')
-      const took = performance.now() - signalled
-      t.match(outcome, { status: 0 })
-      t.ok(took < 15_000, `it took ${Math.round(took)} ms, slow uploads and unread answers included`)
-      const told = await Promise.all(clients)
-      const statuses = told.flatMap((client) => client.statuses)
-      t.strictSame([...new Set(statuses)].sort(), [200, 201], `${statuses.length} answers`)
-      t.strictSame([...new Set(told.map(({ end }) => end))], ['closed'], 'no connection was reset, no answer was cut')
-      t.ok(told.filter(({ announced }) => announced).length >= 1, 'the last answers say that the connection closes')
-      t.strictSame([...new Set(await Promise.all(idle.map(async ({ closed }) => await closed)))], ['closed'], 'nor was an idle connection')
-      const listed = await siege.place.run(['status', 'list', 'alice/hello', '--json'])
-      const contexts = new Set(listed.stdout.trimEnd().split('\n').map((line) => (JSON.parse(line) as { context: string }).context))
-      t.strictSame(told.flatMap(({ acknowledged }) => acknowledged).filter((context) => !contexts.has(context)), [], 'whatever was acknowledged is there')
-      for (const socket of held) socket.reset()
-      for (const client of told) acknowledged += client.acknowledged.length
-    })
-  }
-  record(t, 'SIGTERM under load', { injected: cycles, acknowledged })
-})
+t.test(
+  'SIGTERM under load: whole answers or none, no 5xx, no reset; the store is closed; exit 0 in time',
+  { timeout: 600_000 },
+  async (t) => {
+    let acknowledged = 0
+    for (let cycle = 1; cycle <= cycles; cycle++) {
+      await t.test(`cycle ${cycle}`, async (t) => {
+        const siege = await besiege(t, { COMMIT_STATUS_LIMIT_CLOSE_SECONDS: '3' })
+        const idle = await Promise.all(Array.from({ length: 20 }, async () => await idleClient(siege)))
+        const held = await holdOpen(t, siege)
+        const clients = Array.from({ length: 40 }, async (_, client) => await busyClient(siege, client))
+        await setTimeout(300 + 50 * cycle)
+        const signalled = performance.now()
+        const outcome = await siege.service.end('SIGTERM')
+        const took = performance.now() - signalled
+        t.match(outcome, { status: 0 })
+        t.ok(took < 15_000, `it took ${Math.round(took)} ms, slow uploads and unread answers included`)
+        const told = await Promise.all(clients)
+        const statuses = told.flatMap((client) => client.statuses)
+        t.strictSame([...new Set(statuses)].sort(), [200, 201], `${statuses.length} answers`)
+        t.strictSame([...new Set(told.map(({ end }) => end))], ['closed'], 'no connection was reset, no answer was cut')
+        t.ok(told.filter(({ announced }) => announced).length >= 1, 'the last answers say that the connection closes')
+        t.strictSame(
+          [...new Set(await Promise.all(idle.map(async ({ closed }) => await closed)))],
+          ['closed'],
+          'nor was an idle connection',
+        )
+        const listed = await siege.place.run(['status', 'list', 'alice/hello', '--json'])
+        const contexts = new Set(
+          listed.stdout
+            .trimEnd()
+            .split('\n')
+            .map((line) => (JSON.parse(line) as { context: string }).context),
+        )
+        t.strictSame(
+          told.flatMap(({ acknowledged }) => acknowledged).filter((context) => !contexts.has(context)),
+          [],
+          'whatever was acknowledged is there',
+        )
+        for (const socket of held) socket.reset()
+        for (const client of told) acknowledged += client.acknowledged.length
+      })
+    }
+    record(t, 'SIGTERM under load', { injected: cycles, acknowledged })
+  },
+)
 
-for (const [second, status] of [['SIGTERM', 143], ['SIGINT', 130]] as const) {
+for (const [second, status] of [
+  ['SIGTERM', 143],
+  ['SIGINT', 130],
+] as const) {
   t.test(`A second signal, ${second}, ends the service at once, and what was acknowledged is there`, async (t) => {
     const siege = await besiege(t, { COMMIT_STATUS_LIMIT_CLOSE_SECONDS: '60' })
     await holdOpen(t, siege)
@@ -63,7 +83,10 @@ for (const [second, status] of [['SIGTERM', 143], ['SIGINT', 130]] as const) {
     const listed = await siege.place.run(['status', 'list', 'alice/hello', '--json'])
     const acknowledged = told.flatMap((client) => client.acknowledged)
     t.ok(acknowledged.length > 0)
-    t.strictSame(acknowledged.filter((context) => !listed.stdout.includes(`"${context}"`)), [])
+    t.strictSame(
+      acknowledged.filter((context) => !listed.stdout.includes(`"${context}"`)),
+      [],
+    )
     record(t, `SIGTERM and then ${second} under load`, { injected: 1, acknowledged: acknowledged.length })
   })
 }
@@ -72,7 +95,10 @@ for (const [second, status] of [['SIGTERM', 143], ['SIGINT', 130]] as const) {
 async function holdOpen(t: Test, { url, listPath, reportPath, token }: Siege): Promise<RawSocket[]> {
   const sockets = await Promise.all(Array.from({ length: 3 }, async () => await RawSocket.open(t, url)))
   const [upload, unread, half] = sockets
-  await upload?.send(requestHead('POST', reportPath, { Authorization: `Bearer ${token}`, 'Content-Length': '1000' }), '{"state"')
+  await upload?.send(
+    requestHead('POST', reportPath, { Authorization: `Bearer ${token}`, 'Content-Length': '1000' }),
+    '{"state"',
+  )
   void unread?.send(requestHead('GET', listPath).repeat(50_000)).catch(() => undefined)
   await half?.send(requestHead('GET', listPath).slice(0, -2))
   return sockets
@@ -103,7 +129,12 @@ async function busyClient({ url, listPath, reportPath, token }: Siege, client: n
   const ask = (): void => {
     const context = `${client}-${report}`
     const body = JSON.stringify({ state: 'success', context })
-    socket.write(report % 2 === 0 ? requestHead('POST', reportPath, { Authorization: `Bearer ${token}`, 'Content-Length': String(body.length) }) + body : requestHead('GET', listPath))
+    socket.write(
+      report % 2 === 0
+        ? requestHead('POST', reportPath, { Authorization: `Bearer ${token}`, 'Content-Length': String(body.length) }) +
+            body
+        : requestHead('GET', listPath),
+    )
   }
   socket.on('data', (chunk: string) => {
     received += chunk

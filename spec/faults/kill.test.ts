@@ -9,7 +9,16 @@ fault('kill -9 under load', { short: 20, long: 200 }, async (t, times) => {
   }
   await load.more(100)
   const { lost, wrong } = await load.finish()
-  t.strictSame([lost, wrong, load.unexpected].map((found) => found.slice(0, 5)), [[], [], []])
+  t.strictSame(
+    [lost, wrong, load.unexpected].map((found) => found.slice(0, 5)),
+    [[], [], []],
+  )
   t.ok(load.acknowledged > times * 50, `${load.acknowledged} acknowledged`)
-  return { injected: times, acknowledged: load.acknowledged, lost: lost.length, wrong: wrong.length, longestUnavailabilityMs: load.longestGap }
+  return {
+    injected: times,
+    acknowledged: load.acknowledged,
+    lost: lost.length,
+    wrong: wrong.length,
+    longestUnavailabilityMs: load.longestGap,
+  }
 })

@@ -67,11 +67,23 @@ export class Load {
   /** When reports were acknowledged last. */
   #acknowledgedAt = performance.now()
   #longestGap = 0
-  /** Reports and lists that were answered with something else than 201, 200, 304 and 503 with the time to come again, in words. */
+  /**
+   * Reports and lists that were answered with something else than 201, 200, 304 and 503 with the time to come again, in
+   * words.
+   */
   readonly unexpected: string[] = []
   #unavailable = 0
 
-  private constructor(t: Test, parts: { place: CommandPlace; services: readonly Served[]; token: string; commits: readonly string[]; options: Required<LoadOptions> }) {
+  private constructor(
+    t: Test,
+    parts: {
+      place: CommandPlace
+      services: readonly Served[]
+      token: string
+      commits: readonly string[]
+      options: Required<LoadOptions>
+    },
+  ) {
     this.#t = t
     this.place = parts.place
     this.#services = parts.services
@@ -83,7 +95,17 @@ export class Load {
 
   /** Starts the service, and then the reporters and listers. */
   static async start(t: Test, folder: string, options: LoadOptions = {}): Promise<Load> {
-    const all = { reporters: 16, listers: 4, repositories: 2, commits: 8, contexts: 6, instances: 1, environment: {}, padding: () => '', ...options }
+    const all = {
+      reporters: 16,
+      listers: 4,
+      repositories: 2,
+      commits: 8,
+      contexts: 6,
+      instances: 1,
+      environment: {},
+      padding: () => '',
+      ...options,
+    }
     const place = new CommandPlace(folder)
     const commits: string[] = []
     for (let number = 1; number <= all.repositories; number++) {
@@ -93,7 +115,9 @@ export class Load {
       commits.push(...made.commits.map((sha) => `alice/repo-${number} ${sha}`))
     }
     const { environment } = all
-    const services = await Promise.all(Array.from({ length: all.instances }, async () => await place.serve(t, { environment })))
+    const services = await Promise.all(
+      Array.from({ length: all.instances }, async () => await place.serve(t, { environment })),
+    )
     const { stdout } = await place.run(['token', 'create', 'alice'], { environment })
     const load = new Load(t, { place, services, commits, options: all, token: stdout.trim().split('\n').at(-1) ?? '' })
     t.teardown(() => {
@@ -139,7 +163,9 @@ export class Load {
     }
     const report = async () => await this.#report()
     const list = async () => await this.list(this.#any(this.#commits))
-    this.#running = Promise.all([...Array<typeof report>(reporters).fill(report), ...Array<typeof list>(listers).fill(list)].map(forever))
+    this.#running = Promise.all(
+      [...Array<typeof report>(reporters).fill(report), ...Array<typeof list>(listers).fill(list)].map(forever),
+    )
   }
 
   /** Resolves once so many more reports have been acknowledged; rejects when that takes too long. */
@@ -171,15 +197,22 @@ export class Load {
     return this.#any(outcomes)
   }
 
-  /** Ends the load, kills the service, starts it again, and reads everything. Resolves to what is to be said of the whole history. */
+  /**
+   * Ends the load, kills the service, starts it again, and reads everything. Resolves to what is to be said of the
+   * whole history.
+   */
   async finish(): Promise<Verdict> {
     this.#stopping.abort()
     await this.#running
     await this.restart('SIGKILL')
-    for (const commit of this.#commits) if (!(await this.list(commit))) throw new Error(`no list of ${commit} after the end: ${this.unexpected.join()}`)
+    for (const commit of this.#commits)
+      if (!(await this.list(commit))) throw new Error(`no list of ${commit} after the end: ${this.unexpected.join()}`)
     this.#end()
     await this.#endServices('SIGTERM')
-    const writes = this.#writes.map(({ answered, ...write }): Write => ({ ...write, to: answered ?? this.#ends.find((end) => end > write.from) ?? Infinity }))
+    const writes = this.#writes.map(({ answered, ...write }): Write => ({
+      ...write,
+      to: answered ?? this.#ends.find((end) => end > write.from) ?? Infinity,
+    }))
     return judge({ writes, reads: this.#reads })
   }
 
@@ -188,7 +221,11 @@ export class Load {
     const [repository = '', sha = ''] = commit.split(' ')
     const from = performance.now()
     const known = Math.random() < 0.5 ? this.#lists.get(commit) : undefined
-    const answer = await this.#ask('GET', `/api/v1/repos/${repository}/commits/${sha}/statuses`, known && { headers: { 'If-None-Match': known.tag } }).catch(() => undefined)
+    const answer = await this.#ask(
+      'GET',
+      `/api/v1/repos/${repository}/commits/${sha}/statuses`,
+      known && { headers: { 'If-None-Match': known.tag } },
+    ).catch(() => undefined)
     const to = performance.now()
     if (!answer) await setTimeout(PAUSE_MILLISECONDS)
     else if (answer.status === 200) {
@@ -211,14 +248,22 @@ export class Load {
     const commit = this.#any(this.#commits)
     const [repository = '', sha = ''] = commit.split(' ')
     const context = `check ${Math.floor(Math.random() * this.#options.contexts)}`
-    const report = { context, state: this.#any(STATES), description: `${number} ${this.#options.padding()}`.trim(), target_url: `https://ci.example.com/${number}` }
+    const report = {
+      context,
+      state: this.#any(STATES),
+      description: `${number} ${this.#options.padding()}`.trim(),
+      target_url: `https://ci.example.com/${number}`,
+    }
     this.#descriptions.set(report.description, report.description)
     const from = performance.now()
-    const answer = await this.#ask('POST', `/api/v1/repos/${repository}/statuses/${sha}`, { body: report }).catch((error: unknown) => error)
+    const answer = await this.#ask('POST', `/api/v1/repos/${repository}/statuses/${sha}`, { body: report }).catch(
+      (error: unknown) => error,
+    )
     const now = performance.now()
     if (answer instanceof Error) {
       // A connection that was refused has carried nothing.
-      if (!('code' in answer) || answer.code !== 'ECONNREFUSED') this.#writes.push({ commit, report, from, answered: undefined, outcome: 'unknown' })
+      if (!('code' in answer) || answer.code !== 'ECONNREFUSED')
+        this.#writes.push({ commit, report, from, answered: undefined, outcome: 'unknown' })
       await setTimeout(PAUSE_MILLISECONDS)
       return
     }
@@ -231,7 +276,13 @@ export class Load {
       this.#events.emit('acknowledged')
     } else {
       const isRefused = status >= 400 && status < 500
-      this.#writes.push({ commit, report, from, answered: isRefused ? now : undefined, outcome: isRefused ? 'refused' : 'unknown' })
+      this.#writes.push({
+        commit,
+        report,
+        from,
+        answered: isRefused ? now : undefined,
+        outcome: isRefused ? 'refused' : 'unknown',
+      })
       await this.#notDone('report', answer as Answer)
     }
   }
@@ -244,12 +295,32 @@ export class Load {
     await setTimeout(PAUSE_MILLISECONDS)
   }
 
-  async #ask(method: string, path: string, { body, headers = {}, agent = this.#agent }: { body?: object; headers?: Record<string, string>; agent?: Agent } = {}): Promise<Answer> {
-    const outgoing = request(`${this.#any(this.#services).url}${path}`, { agent, method, headers: { Authorization: `Bearer ${this.#token}`, ...headers }, signal: AbortSignal.timeout(PATIENCE_MILLISECONDS) })
+  async #ask(
+    method: string,
+    path: string,
+    {
+      body,
+      headers = {},
+      agent = this.#agent,
+    }: { body?: object; headers?: Record<string, string>; agent?: Agent } = {},
+  ): Promise<Answer> {
+    const outgoing = request(`${this.#any(this.#services).url}${path}`, {
+      agent,
+      method,
+      headers: { Authorization: `Bearer ${this.#token}`, ...headers },
+      signal: AbortSignal.timeout(PATIENCE_MILLISECONDS),
+    })
     outgoing.end(body && JSON.stringify(body))
     const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage]
     const answer = await text(incoming)
-    return { status: incoming.statusCode ?? 0, headers: incoming.headers, body: answer === '' ? undefined : JSON.parse(answer, (name, value: unknown) => (name === 'description' ? this.#known(value) : value)) }
+    return {
+      status: incoming.statusCode ?? 0,
+      headers: incoming.headers,
+      body:
+        answer === ''
+          ? undefined
+          : JSON.parse(answer, (name, value: unknown) => (name === 'description' ? this.#known(value) : value)),
+    }
   }
 
   /** The same text again, so that it is kept once. */

@@ -1,5 +1,5 @@
+import { StoreLocked } from '../../lib/errors.js'
 import { LevelStore } from '../../lib/store/level/level-store.js'
-import { StoreLocked } from '../../lib/store/store.js'
 import { fault } from './fault.js'
 import { Load } from './load.js'
 
@@ -10,14 +10,28 @@ fault('a second instance on the same store', { short: 1, long: 20 }, async (t, t
   await load.more(100)
   for (let time = 0; time < times; time++) {
     // Both at once, and another program that does not wait.
-    const outcomes = await Promise.all([load.place.start(['serve']).ended, load.place.start(['serve']).ended, t.rejects(LevelStore.open(store), StoreLocked)])
-    for (const outcome of outcomes.slice(0, 2)) t.match(outcome, { status: 1, stderr: `commit-status: the store ${store} is in use by another process\n` })
+    const outcomes = await Promise.all([
+      load.place.start(['serve']).ended,
+      load.place.start(['serve']).ended,
+      t.rejects(LevelStore.open(store), StoreLocked),
+    ])
+    for (const outcome of outcomes.slice(0, 2))
+      t.match(outcome, { status: 1, stderr: `commit-status: the store ${store} is in use by another process\n` })
     await load.more(100)
     t.match(await load.health(), { status: 200 })
   }
   t.equal(load.pid, pid)
   const { lost, wrong } = await load.finish()
-  t.strictSame([lost, wrong, load.unexpected].map((found) => found.slice(0, 5)), [[], [], []])
+  t.strictSame(
+    [lost, wrong, load.unexpected].map((found) => found.slice(0, 5)),
+    [[], [], []],
+  )
   t.equal(load.unavailable, 0)
-  return { injected: 3 * times, acknowledged: load.acknowledged, lost: lost.length, wrong: wrong.length, longestUnavailabilityMs: load.longestGap }
+  return {
+    injected: 3 * times,
+    acknowledged: load.acknowledged,
+    lost: lost.length,
+    wrong: wrong.length,
+    longestUnavailabilityMs: load.longestGap,
+  }
 })

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { CommandPlace } from '../fixtures/command.js'
-import { makeCommit, makeRepository } from '../fixtures/git.js'
+import { makeRepositoryWithCommit } from '../fixtures/git.js'
 
 const configurations: Record<string, (home: string) => void> = {
   'is nonsense': (home) => {
@@ -21,8 +21,10 @@ for (const [name, make] of Object.entries(configurations)) {
     const folder = t.testdir({ home: {} })
     make(join(folder, 'home'))
     const place = new CommandPlace(folder)
-    const sha = await makeCommit(await makeRepository(place.repositories, 'alice/hello', { public: true }))
-    const { url } = await place.serve(t, { environment: { HOME: join(folder, 'home'), XDG_CONFIG_HOME: join(folder, 'home') } })
+    const { sha } = await makeRepositoryWithCommit(place.repositories, 'alice/hello', { public: true })
+    const { url } = await place.serve(t, {
+      environment: { HOME: join(folder, 'home'), XDG_CONFIG_HOME: join(folder, 'home') },
+    })
     t.equal((await fetch(`${url}/api/v1/repos/alice/hello/commits/${sha}/statuses`)).status, 200)
   })
 }

@@ -9,9 +9,16 @@ import { makeHistory, makeRepositoryWithHistory } from '../fixtures/history.js'
 
 /** Does something while this process cannot open one file more. */
 async function withoutDescriptors<T>(work: () => Promise<T>): Promise<T> {
-  const limit = async (value: string): Promise<unknown> => await promisify(execFile)('prlimit', ['--pid', String(process.pid), `--nofile=${value}`])
+  const limit = async (value: string): Promise<unknown> =>
+    await promisify(execFile)('prlimit', ['--pid', String(process.pid), `--nofile=${value}`])
   const taken: number[] = []
-  const { stdout } = await promisify(execFile)('prlimit', ['--pid', String(process.pid), '--nofile', '--output=SOFT', '--noheadings'])
+  const { stdout } = await promisify(execFile)('prlimit', [
+    '--pid',
+    String(process.pid),
+    '--nofile',
+    '--output=SOFT',
+    '--noheadings',
+  ])
   await limit('200:')
   try {
     for (;;) taken.push(openSync('/dev/null', 'r'))
@@ -23,7 +30,10 @@ async function withoutDescriptors<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-const skip = await promisify(execFile)('prlimit', ['--version']).then(() => false as const, () => 'there is no prlimit')
+const skip = await promisify(execFile)('prlimit', ['--version']).then(
+  () => false as const,
+  () => 'there is no prlimit',
+)
 
 for (const format of formats) {
   t.test(`Without file descriptors nothing is taken for missing, format ${format}`, { skip }, async (t) => {
@@ -34,17 +44,30 @@ for (const format of formats) {
     const [loose = ''] = await makeHistory(directory, 1, 'loose')
     const asked = [...commits, ...others, unknownId(format, 1), unknownId(format, 2)]
     const right = asked.map((id) => !id.startsWith('facade'))
-    const before: Record<string, string> = { 'packs that nobody has looked into': loose, 'packs of which one is open': commits[0] ?? '', 'packs that are all open': unknownId(format, 1) }
+    const before: Record<string, string> = {
+      'packs that nobody has looked into': loose,
+      'packs of which one is open': commits[0] ?? '',
+      'packs that are all open': unknownId(format, 1),
+    }
     for (const [what, id] of Object.entries(before)) {
       const finder = makeFinder(t)
       await finder.has(directory, id)
-      const answers = await withoutDescriptors(async () => await Promise.allSettled(asked.map(async (id) => await finder.has(directory, id))))
+      const answers = await withoutDescriptors(
+        async () => await Promise.allSettled(asked.map(async (id) => await finder.has(directory, id))),
+      )
       for (const [at, answer] of answers.entries()) {
-        t.ok(answer.status === 'rejected' ? answer.reason instanceof RepositoryUnreadable : answer.value === right[at], `${what}: refused or right`)
+        t.ok(
+          answer.status === 'rejected' ? answer.reason instanceof RepositoryUnreadable : answer.value === right[at],
+          `${what}: refused or right`,
+        )
       }
       // Where packs are open, letting go of them makes room.
       if (id === loose) t.strictSame(new Set(answers.map(({ status }) => status)), new Set(['rejected']))
-      t.strictSame(await Promise.all(asked.map(async (id) => await finder.has(directory, id))), right, 'all is well again')
+      t.strictSame(
+        await Promise.all(asked.map(async (id) => await finder.has(directory, id))),
+        right,
+        'all is well again',
+      )
       finder.close()
     }
   })

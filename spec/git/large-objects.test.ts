@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { formats, makeFinder } from '../fixtures/finder.js'
-import { git, gitWithInput, makeCommit, makeRepository } from '../fixtures/git.js'
+import { git, gitWithInput, makeRepository, makeRepositoryWithCommit } from '../fixtures/git.js'
 
 const SIZE = 100 * 1024 * 1024
 
@@ -44,8 +44,7 @@ async function makeLargeBlob(directory: string): Promise<string> {
 
 for (const format of formats) {
   t.test(`The id of a blob of 100 MB costs less than 50 MB and 100 ms, format ${format}`, async (t) => {
-    const directory = await makeRepository(t.testdir(), 'alice/hello', { format })
-    const commit = await makeCommit(directory)
+    const { directory, sha: commit } = await makeRepositoryWithCommit(t.testdir(), 'alice/hello', { format })
     const blob = await makeLargeBlob(directory)
     const finder = makeFinder(t)
     for (const layout of ['loose', 'packed']) {
@@ -66,7 +65,16 @@ t.test('The id of a commit of 100 MB costs no more, and it is a commit', async (
   const tree = await gitWithInput('', '-C', directory, 'mktree')
   const message = Buffer.alloc(SIZE, 'The same reason as before.\n')
   const head = Buffer.from(`tree ${tree}\nauthor A <a@example.com> 1 +0000\ncommitter A <a@example.com> 1 +0000\n\n`)
-  const commit = await gitWithInput(Buffer.concat([head, message]), '-C', directory, 'hash-object', '-t', 'commit', '-w', '--stdin')
+  const commit = await gitWithInput(
+    Buffer.concat([head, message]),
+    '-C',
+    directory,
+    'hash-object',
+    '-t',
+    'commit',
+    '-w',
+    '--stdin',
+  )
   const finder = makeFinder(t)
   for (const layout of ['loose', 'packed']) {
     t.equal(await finder.has(directory, tree), false)

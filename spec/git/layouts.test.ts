@@ -14,7 +14,8 @@ const layouts: Record<string, (directory: string) => Promise<unknown>> = {
     await git('-C', directory, 'repack', '-dq')
     await makeHistory(directory, 10)
   },
-  'in packs with a version 1 index': async (directory) => await git('-C', directory, '-c', 'pack.indexVersion=1', 'repack', '-adq'),
+  'in packs with a version 1 index': async (directory) =>
+    await git('-C', directory, '-c', 'pack.indexVersion=1', 'repack', '-adq'),
   'in many packs with a multi-pack-index': async (directory) => {
     await inManyPacks(directory)
     await git('-C', directory, 'multi-pack-index', 'write')
@@ -48,7 +49,10 @@ for (const format of formats) {
   t.test(`Every object is told as git tells it, in a repository of the ${format} format`, async (t) => {
     const folder = t.testdir()
     const arranged = Object.entries(layouts).map(async ([layout, arrange]) => {
-      const { directory } = await makeRepositoryWithHistory(folder, `alice/${layout.replaceAll(' ', '-')}`, { format, commits: 40 })
+      const { directory } = await makeRepositoryWithHistory(folder, `alice/${layout.replaceAll(' ', '-')}`, {
+        format,
+        commits: 40,
+      })
       await makeEachType(directory)
       await arrange(directory)
       t.strictSame(await otherThanGit(t, directory), [], layout)
@@ -74,7 +78,10 @@ t.test('Whatever maintenance git did, every object is told as git tells it', asy
   let number = 0
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(...formats), some, async (format, chosen) => {
-      const { directory } = await makeRepositoryWithHistory(t.testdir(), `alice/repository-${++number}`, { format, commits: 8 })
+      const { directory } = await makeRepositoryWithHistory(t.testdir(), `alice/repository-${++number}`, {
+        format,
+        commits: 8,
+      })
       await git('-C', directory, 'config', 'core.logAllRefUpdates', 'false')
       for (const step of chosen) {
         await git('-C', directory, 'tag', '-d', 'v1').catch(() => undefined)

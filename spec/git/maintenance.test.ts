@@ -19,13 +19,17 @@ const maintenance: Record<string, string> = {
   'git gc --prune=now': 'git gc --quiet --prune=now',
 }
 
-/** As long as there is a file `go`: makes a commit, prints its id, does the maintenance. (In a process of its own, as each start of one holds this process up.) */
+/**
+ * As long as there is a file `go`: makes a commit, prints its id, does the maintenance. (In a process of its own, as
+ * each start of one holds this process up.)
+ */
 function maintain(directory: string, command: string, made: (id: string) => void): Promise<void> {
   const script = `
     cd "$0" && touch go && tree=$(git mktree </dev/null) || exit
     while [ -e go ]; do
       number=$((number + 1))
-      commit=$(git commit-tree -m "commit $number" "$tree") && git update-ref "refs/heads/branch-$number" "$commit" && echo "$commit"
+      commit=$(git commit-tree -m "commit $number" "$tree")
+      git update-ref "refs/heads/branch-$number" "$commit" && echo "$commit"
       ${command}
     done`
   const child = spawn('sh', ['-c', script, directory], { env: environment, stdio: ['ignore', 'pipe', 'inherit'] })
@@ -56,14 +60,19 @@ for (const [name, command] of Object.entries(maintenance)) {
         rmSync(join(directory, 'go'), { force: true })
       })
       const callers = [...Array(16).keys()].map(async (caller) => {
-        for (let at = caller; performance.now() < end || commits.length < 20 + TIMES; at += 7) await ask(directory, commits[at % commits.length] ?? '')
+        for (let at = caller; performance.now() < end || commits.length < 20 + TIMES; at += 7)
+          await ask(directory, commits[at % commits.length] ?? '')
       })
       await Promise.all(callers)
       rmSync(join(directory, 'go'))
       await maintained
       await Promise.all(asked)
       t.comment(`${format}: done ${commits.length - 20} times`)
-      t.equal(await finder.has(directory, unknownId(format)), false, `${format}: what is not there is missing in the end`)
+      t.equal(
+        await finder.has(directory, unknownId(format)),
+        false,
+        `${format}: what is not there is missing in the end`,
+      )
     })
     await Promise.all(work)
     t.strictSame(wrong, [], `${lookUps} look-ups`)

@@ -1,5 +1,16 @@
-import { execFileSync } from 'node:child_process'
-import { appendFileSync, chmodSync, copyFileSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
@@ -23,7 +34,10 @@ async function stampOf(database: ObjectDatabase): Promise<string> {
 async function prove(directory: string, id: ObjectId, database?: ObjectDatabase): Promise<void> {
   const repository = await OpenRepository.open(directory)
   try {
-    await (database ?? (await ObjectDatabase.open(directory))).proveReadable(id, async (other) => await repository.find(other))
+    await (database ?? (await ObjectDatabase.open(directory))).proveReadable(
+      id,
+      async (other) => await repository.find(other),
+    )
   } finally {
     repository.close()
   }
@@ -84,7 +98,9 @@ for (const format of formats) {
       t.ok(statSync(join(directory, `objects/pack/pack-${name}.pack`)).size < 64)
       await t.resolves(prove(directory, unknown), 'with a pack that has next to nothing in it')
     }
-    const [one = '', two = ''] = readdirSync(join(directory, 'objects/pack')).filter((file) => file.endsWith('.idx')).map((file) => join(directory, 'objects/pack', file))
+    const [one = '', two = ''] = readdirSync(join(directory, 'objects/pack'))
+      .filter((file) => file.endsWith('.idx'))
+      .map((file) => join(directory, 'objects/pack', file))
     rmSync(one)
     copyFileSync(two, one)
     await t.rejects(prove(directory, unknown), { message: /do not fit together/ }, 'with the index of another pack')
@@ -108,7 +124,10 @@ t.test('Packs are proved once, what is loose each time', async (t) => {
 
 t.test('What is borrowed is proved too', async (t) => {
   const folder = t.testdir()
-  const [directory, lender] = [await makeRepository(folder, 'alice/hello'), await makeRepository(folder, 'alice/lender')]
+  const [directory, lender] = [
+    await makeRepository(folder, 'alice/hello'),
+    await makeRepository(folder, 'alice/lender'),
+  ]
   const unknown = objectId(unknownId('sha1'))
   borrow(directory, '# a remark', '', '../../lender.git/objects', join(lender, 'objects'), './pack/../../objects')
   await t.resolves(prove(directory, unknown))
@@ -122,7 +141,9 @@ t.test('What is borrowed is proved too', async (t) => {
 
 t.test('Alternates that name each other many times over are read once each', async (t) => {
   const folder = t.testdir()
-  const all = await Promise.all(Array.from({ length: 20 }, async (_, number) => await makeRepository(folder, `alice/${number}`)))
+  const all = await Promise.all(
+    Array.from({ length: 20 }, async (_, number) => await makeRepository(folder, `alice/${number}`)),
+  )
   for (const directory of all) borrow(directory, ...all.map((each) => join(each, 'objects')))
   const stamp = await stampOf(await ObjectDatabase.open(all[0] ?? ''))
   t.equal(stamp.split(',').length, 2 * all.length)
@@ -132,21 +153,38 @@ t.test('What libgit2 does not see, or sees only now, proves nothing', async (t) 
   const { directory, commits } = await makeRepositoryWithHistory(t.testdir(), 'alice/hello')
   await git('-C', directory, 'repack', '-adq')
   const [packed, unknown] = [objectId(commits[0] ?? ''), objectId(unknownId('sha1'))]
-  await t.rejects((await ObjectDatabase.open(directory)).proveReadable(unknown, () => Promise.resolve('nothing')), { message: /libgit2 does not see it/ })
+  await t.rejects(
+    (await ObjectDatabase.open(directory)).proveReadable(unknown, () => Promise.resolve('nothing')),
+    { message: /libgit2 does not see it/ },
+  )
   await t.rejects(prove(directory, packed), { message: /has come only now/ })
   const database = await ObjectDatabase.open(directory)
-  const brokenObject = async (id: ObjectId): Promise<'nothing'> => (id === unknown ? await Promise.resolve('nothing') : await Promise.reject(new Error('broken')))
-  await t.resolves(database.proveReadable(unknown, brokenObject), 'that one object is broken says nothing about another one')
+  const brokenObject = async (id: ObjectId): Promise<'nothing'> =>
+    id === unknown ? await Promise.resolve('nothing') : await Promise.reject(new Error('broken'))
+  await t.resolves(
+    database.proveReadable(unknown, brokenObject),
+    'that one object is broken says nothing about another one',
+  )
 })
 
-t.test('A named pipe that comes later, where others have been looked for, is refused as well', async (t) => {
-  const directory = await makeRepository(t.testdir(), 'alice/hello')
-  const database = await ObjectDatabase.open(directory)
-  const [one, other] = [objectId('ab'.padEnd(40, '1')), objectId('ab'.padEnd(40, '2'))]
-  const branch = join(directory, 'objects/ab')
-  mkdirSync(branch)
-  await database.refusePipe(one)
-  execFileSync('mkfifo', [join(branch, other.hex.slice(2))])
-  await t.rejects(database.refusePipe(other), /is neither a file nor a folder/)
-  await database.refusePipe(one)
+t.test('More than 64 alternates, of whatever kind, are refused at once', async (t) => {
+  const folder = t.testdir()
+  const [lender, borrower, chained] = [
+    await makeRepository(folder, 'alice/lender'),
+    await makeRepository(folder, 'alice/borrower'),
+    await makeRepository(folder, 'alice/chained'),
+  ]
+  const objects = join(lender, 'objects')
+  borrow(borrower, ...Array.from({ length: 64 }, () => objects))
+  await t.resolves(ObjectDatabase.open(borrower))
+  borrow(borrower, ...Array.from({ length: 65 }, () => objects))
+  await t.rejects(ObjectDatabase.open(borrower), { message: /more than 64 alternates/ }, 'one that is named often')
+  borrow(borrower, ...Array.from({ length: 60 }, (_, number) => `../missing-${number}`))
+  await t.resolves(ObjectDatabase.open(borrower))
+  borrow(chained, ...Array.from({ length: 4 }, (_, number) => `../missing-${number}`), join(borrower, 'objects'))
+  await t.rejects(ObjectDatabase.open(chained), { message: /more than 64 alternates/ }, 'those of alternates count')
+  borrow(chained, '#'.repeat(64 * 1024))
+  await t.rejects(ObjectDatabase.open(chained), { message: /has more than 65536 bytes/ })
+  borrow(chained, Array.from({ length: 65 }, () => objects).join('\r'))
+  await t.rejects(ObjectDatabase.open(chained), { message: /has a carriage return/ }, 'libgit2 ends a line there')
 })

@@ -1,10 +1,13 @@
+import { cpSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { OpenRepository, loadLibgit2 } from '../../lib/git/nodegit.js'
+import { loadLibgit2, OpenRepository } from '../../lib/git/nodegit.js'
+import type { ObjectFormat } from '../../lib/object-id.js'
 import { formats, objectId, unknownId } from '../fixtures/finder.js'
-import { git, makeRepository } from '../fixtures/git.js'
+import { git, makeRepository, makeRepositoryWithCommit } from '../fixtures/git.js'
 import { makeEachType, makeRepositoryWithHistory } from '../fixtures/history.js'
-import { openFiles, within } from '../fixtures/open-files.js'
+import { openFiles } from '../fixtures/open-files.js'
+import { within } from '../fixtures/within.js'
 
 for (const format of formats) {
   t.test(`An id names a commit, another object, or nothing, format ${format}`, async (t) => {
@@ -12,10 +15,16 @@ for (const format of formats) {
     const each = await makeEachType(directory)
     for (const layout of ['loose', 'packed']) {
       const repository = await OpenRepository.open(directory)
-      for (const [type, id] of Object.entries(each)) t.equal(await repository.find(objectId(id)), type === 'commit' ? 'commit' : 'another object', `${layout} ${type}`)
+      for (const [type, id] of Object.entries(each))
+        t.equal(
+          await repository.find(objectId(id)),
+          type === 'commit' ? 'commit' : 'another object',
+          `${layout} ${type}`,
+        )
       t.equal(await repository.find(objectId(unknownId(format))), 'nothing')
       t.equal(await repository.find(objectId(each.commit.toUpperCase())), 'commit')
-      for (const other of formats) if (other !== format) t.equal(await repository.find(objectId(unknownId(other))), 'nothing')
+      for (const other of formats)
+        if (other !== format) t.equal(await repository.find(objectId(unknownId(other))), 'nothing')
       repository.close()
       await git('-C', directory, 'repack', '-adq')
     }
@@ -24,21 +33,75 @@ for (const format of formats) {
 
 t.test('What is no repository cannot be opened', async (t) => {
   const folder = t.testdir({ 'empty.git': {}, 'file.git': '' })
-  for (const name of ['empty.git', 'file.git', 'missing.git']) await t.rejects(OpenRepository.open(join(folder, name)), Error, name)
+  for (const name of ['empty.git', 'file.git', 'missing.git'])
+    await t.rejects(OpenRepository.open(join(folder, name)), Error, name)
 })
 
-t.test('A closed repository lets go of its files once its look-ups have ended; they all end well', async (t) => {
+t.test('A closed repository lets go of its files, and a look-up that begins later rejects', async (t) => {
   const folder = t.testdir()
   const { directory, commits } = await makeRepositoryWithHistory(folder, 'alice/hello', { commits: 20 })
   await git('-C', directory, 'repack', '-adq')
   const repository = await OpenRepository.open(directory)
-  const ids = commits.map(objectId)
-  const underWay = ids.map(async (id) => await repository.find(id))
+  const found = await Promise.all(commits.map(async (id) => await repository.find(objectId(id))))
+  t.strictSame(new Set(found), new Set(['commit']))
+  t.ok(openFiles(folder).length > 0)
   repository.close()
-  t.strictSame(new Set(await Promise.all(underWay)), new Set(['commit']))
   t.ok(await within(2000, () => openFiles(folder).length === 0))
-  t.equal(await repository.find(objectId(commits[0] ?? '')), 'commit', 'one that begins later ends well, too')
-  t.ok(await within(2000, () => openFiles(folder).length === 0), 'and leaves nothing open')
+  await t.rejects(repository.find(objectId(commits[0] ?? '')), { message: 'the repository was closed' })
+})
+
+/** Configs, and what they make of a repository: its format, or a part of the reason why it is not opened. */
+const configs: Record<string, readonly [config: string | Buffer, outcome: ObjectFormat | RegExp]> = {
+  'an empty config': ['', 'sha1'],
+  'upper case and a byte-order mark': [
+    '\uFEFF[CORE]\n\tREPOSITORYFORMATVERSION = 1\n[EXTENSIONS]\n\tOBJECTFORMAT = sha256\n',
+    'sha256',
+  ],
+  'lines that end as in Windows': ['[core]\r\n\tbare = true\r\n[extensions]\r\n\tobjectFormat = sha256\r\n', 'sha256'],
+  'quotes, a comment and a continued line': ['[extensions]\nobjectFormat = "sha\\\n256" ; as it says\n', 'sha256'],
+  'a format that stands in an include only': ['[include]\n\tpath = included\n', 'sha1'],
+  'the last of two formats': ['[extensions]\nobjectFormat = sha1\n[extensions]\nobjectFormat = sha256\n', 'sha256'],
+  'a subsection': ['[extensions "x"]\nobjectFormat = sha256\n', 'sha1'],
+  'a format of the future': ['[extensions]\nobjectFormat = sha512\n', /unknown object format 'sha512'/],
+  'a format without a value': ['[extensions]\nobjectFormat\n', /unknown object format ''/],
+  'a version that is no number': ['[core]\nrepositoryFormatVersion = one\n', /failed to parse 'one'/],
+  'a version without a value': ['[core]\nrepositoryFormatVersion\n', /failed to parse ''/],
+  'a version below 0': ['[core]\nrepositoryFormatVersion = -1\n', /unsupported repository version -1/],
+  'an extension of the future in version 0': ['[extensions]\nfromTheFuture = true\n', 'sha1'],
+  'an extension of the future in version 1': [
+    '[extensions]\nfromTheFuture = true\n[core]\nrepositoryFormatVersion = 1\n',
+    /unsupported extension name extensions.fromthefuture/,
+  ],
+  'a section without an end': ['[core\n', /config/],
+  'bytes that are no text': [Buffer.from([0, 1, 2, 0xff, 0xfe, 0]), /config/],
+  'a name of 100,000 bytes': [`[core]\n${'x'.repeat(100_000)} = 1\n`, 'sha1'],
+  '20,000 entries': [`[core]\n${'x = 1\n'.repeat(20_000)}`, 'sha1'],
+  'more than a megabyte': ['#'.repeat(1024 * 1024 + 1), /is larger than 1 MB/],
+}
+
+for (const [name, [config, outcome]] of Object.entries(configs)) {
+  t.test(`Of the config of a repository, what tells the object format is read: ${name}`, async (t) => {
+    const directory = await makeRepository(t.testdir(), 'alice/hello')
+    writeFileSync(join(directory, 'config'), config)
+    writeFileSync(join(directory, 'included'), '[extensions]\n\tobjectFormat = sha256\n')
+    if (typeof outcome !== 'string') {
+      await t.rejects(OpenRepository.open(directory), { message: outcome })
+      return
+    }
+    const { sha } = await makeRepositoryWithCommit(t.testdirName, 'alice/other', { format: outcome })
+    rmSync(join(directory, 'objects'), { recursive: true })
+    cpSync(join(t.testdirName, 'alice/other.git/objects'), join(directory, 'objects'), { recursive: true })
+    const repository = await OpenRepository.open(directory)
+    t.equal(await repository.find(objectId(sha)), 'commit')
+    repository.close()
+  })
+}
+
+t.test('A repository without a config is one of SHA-1', async (t) => {
+  const { directory, sha } = await makeRepositoryWithCommit(t.testdir(), 'alice/hello')
+  rmSync(join(directory, 'config'))
+  const repository = await OpenRepository.open(directory)
+  t.equal(await repository.find(objectId(sha)), 'commit')
   repository.close()
 })
 

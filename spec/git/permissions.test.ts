@@ -40,28 +40,54 @@ function openFolder(t: Test): string {
 }
 
 for (const format of formats) {
-  t.test(`What the service may not read is refused, never missing, format ${format}`, { skip: isNotRoot }, async (t) => {
-    const folder = openFolder(t)
-    const original = await makeRepositoryWithHistory(folder, 'alice/original', { format })
-    await git('-C', original.directory, 'repack', '-adq')
-    const loose = await makeCommit(original.directory, 'loose', 'loose')
-    const [packed = ''] = original.commits
-    const unknown = unknownId(format)
-    await asNobody(async () => await ask(t, 'nothing is forbidden', original.directory, { [packed]: true, [loose]: true, [unknown]: false }))
-    for (const [what, each] of Object.entries(cases)) {
-      const directory = join(folder, 'alice/copy.git')
-      cpSync(original.directory, directory, { recursive: true })
-      each.forbid(directory, loose)
-      await asNobody(async () => await ask(t, what, directory, { [packed]: each.packed || undefined, [loose]: each.loose || undefined, [unknown]: undefined }))
-      rmSync(directory, { recursive: true })
-    }
-    forbid(join(original.directory, 'objects', loose.slice(0, 2)))
-    await asNobody(async () => await ask(t, 'the folder of the loose commit', original.directory, { [packed]: true, [loose]: undefined, [unknown]: false }))
-  })
+  t.test(
+    `What the service may not read is refused, never missing, format ${format}`,
+    { skip: isNotRoot },
+    async (t) => {
+      const folder = openFolder(t)
+      const original = await makeRepositoryWithHistory(folder, 'alice/original', { format })
+      await git('-C', original.directory, 'repack', '-adq')
+      const loose = await makeCommit(original.directory, 'loose', 'loose')
+      const [packed = ''] = original.commits
+      const unknown = unknownId(format)
+      await asNobody(
+        async () =>
+          await ask(t, 'nothing is forbidden', original.directory, { [packed]: true, [loose]: true, [unknown]: false }),
+      )
+      for (const [what, each] of Object.entries(cases)) {
+        const directory = join(folder, 'alice/copy.git')
+        cpSync(original.directory, directory, { recursive: true })
+        each.forbid(directory, loose)
+        await asNobody(
+          async () =>
+            await ask(t, what, directory, {
+              [packed]: each.packed || undefined,
+              [loose]: each.loose || undefined,
+              [unknown]: undefined,
+            }),
+        )
+        rmSync(directory, { recursive: true })
+      }
+      forbid(join(original.directory, 'objects', loose.slice(0, 2)))
+      await asNobody(
+        async () =>
+          await ask(t, 'the folder of the loose commit', original.directory, {
+            [packed]: true,
+            [loose]: undefined,
+            [unknown]: false,
+          }),
+      )
+    },
+  )
 }
 
 /** `undefined` is what cannot be told. */
-async function ask(t: Test, what: string, directory: string, answers: Record<string, boolean | undefined>): Promise<void> {
+async function ask(
+  t: Test,
+  what: string,
+  directory: string,
+  answers: Record<string, boolean | undefined>,
+): Promise<void> {
   const finder = new CommitFinder()
   for (const [id, answer] of Object.entries(answers)) {
     if (answer === undefined) await t.rejects(finder.has(directory, objectId(id)), RepositoryUnreadable, what)
@@ -77,12 +103,19 @@ t.test('What the service may not look into cannot be looked up, and is not missi
     chmodSync(directory, 0o755)
   }
   const repositories = new RepositoryFolder(folder)
-  const [alice, bob] = ['alice', 'bob'].map((owner) => repositoryName(owner, 'hello')) as [RepositoryName, RepositoryName]
+  const [alice, bob] = ['alice', 'bob'].map((owner) => repositoryName(owner, 'hello')) as [
+    RepositoryName,
+    RepositoryName,
+  ]
   forbid(join(folder, 'alice'))
   forbid(join(folder, 'bob/hello.git'))
   await asNobody(async () => {
-    await t.rejects(repositories.find(alice), { code: 'EACCES' })
-    t.match(await repositories.find(bob), { directory: join(folder, 'bob/hello.git'), public: false }, 'a mark that cannot be seen makes nothing public')
+    await t.rejects(async () => await repositories.find(alice), { code: 'EACCES' })
+    t.match(
+      await repositories.find(bob),
+      { directory: join(folder, 'bob/hello.git'), public: false },
+      'a mark that cannot be seen makes nothing public',
+    )
     await t.rejects(repositories.setPublic(bob, true), { code: 'EACCES' })
     await t.rejects(repositories.list().next(), { code: 'EACCES' })
   })

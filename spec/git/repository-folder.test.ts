@@ -1,10 +1,12 @@
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { RepositoryFolder } from '../../lib/git/repository-folder.js'
+import { fileSystem, type FileSystem } from '../../lib/git/stat.js'
+import { Pace } from '../../lib/parts/pace.js'
 import { repositoryName, type RepositoryName } from '../../lib/repository-name.js'
 import { makeRepository } from '../fixtures/git.js'
+import { slowPace } from '../fixtures/slow-pace.js'
 
 function nameOf(owner: string, name: string): RepositoryName {
   const taken = repositoryName(owner, name)
@@ -46,25 +48,6 @@ t.test('A repository that comes or goes is seen at once', async (t) => {
   t.equal(await repositories.find(hello), undefined)
 })
 
-t.test('Who asks while it is looked up shares the next look-up, which sees what changed meanwhile', async (t) => {
-  const folder = t.testdir()
-  const directory = await makeRepository(folder, 'alice/hello')
-  const repositories = new RepositoryFolder(folder)
-  for (let round = 0; round < 50; round++) {
-    rmSync(join(directory, 'git-daemon-export-ok'), { force: true })
-    const first = repositories.find(hello)
-    t.equal(repositories.find(hello), first, 'in the same turn of the event loop it is one')
-    await new Promise((resolve) => process.nextTick(() => globalThis.setImmediate(resolve)))
-    writeFileSync(join(directory, 'git-daemon-export-ok'), '')
-    const [later, latest] = [repositories.find(hello), repositories.find(hello)]
-    t.equal((await later)?.public, true)
-    t.equal((await latest)?.public, true)
-    await first
-  }
-  rmSync(directory, { recursive: true })
-  t.equal(await repositories.find(hello), undefined)
-})
-
 t.test('A repository is public exactly while git-daemon-export-ok stands in it', async (t) => {
   const folder = t.testdir()
   const directory = await makeRepository(folder, 'alice/hello')
@@ -95,28 +78,62 @@ t.test('A repository may be a link to one; a link in a circle cannot be looked u
   const repositories = new RepositoryFolder(folder)
   t.match(await repositories.find(hello), { directory: join(folder, 'alice/hello.git'), public: true })
   symlinkSync('circle.git', join(folder, 'alice/circle.git'))
-  await t.rejects(repositories.find(nameOf('alice', 'circle')), { code: 'ELOOP' })
+  await t.rejects(async () => await repositories.find(nameOf('alice', 'circle')), { code: 'ELOOP' })
 })
 
 t.test('Files, and folders that have no .git ending, are no repositories', async (t) => {
-  const folder = t.testdir({ alice: { 'file.git': '', plain: { HEAD: '' }, 'folder.git': {} }, bob: '', 'carol.git': { HEAD: '' } })
+  const folder = t.testdir({
+    alice: { 'file.git': '', plain: { HEAD: '' }, 'folder.git': {} },
+    bob: '',
+    'carol.git': { HEAD: '' },
+  })
   const repositories = new RepositoryFolder(folder)
   t.equal(await repositories.find(nameOf('alice', 'file')), undefined)
   t.equal(await repositories.find(nameOf('alice', 'plain')), undefined)
   t.equal(await repositories.find(nameOf('bob', 'hello')), undefined, 'an owner that is a file')
-  t.match(await repositories.find(nameOf('alice', 'folder')), { directory: join(folder, 'alice/folder.git'), public: false }, 'any folder of such a name is one: what is wrong with it shows when it is read')
+  t.match(
+    await repositories.find(nameOf('alice', 'folder')),
+    { directory: join(folder, 'alice/folder.git'), public: false },
+    'any folder of such a name is one: what is wrong with it shows when it is read',
+  )
   t.strictSame(await listOf(repositories), { 'alice/folder': false })
 })
 
 t.test('The list is in the order of owner and name, and has what find() finds', async (t) => {
-  const names = ['Zoe/a', 'alice/a', 'alice/a-b', 'alice/a.b', 'alice/a0', 'alice/ab', 'alice/b', 'alice.x/a', 'bob/1', 'bob/10', 'bob/2', 'bob/A', 'bob/_']
+  const names = [
+    'Zoe/a',
+    'alice/a',
+    'alice/a-b',
+    'alice/a.b',
+    'alice/a0',
+    'alice/ab',
+    'alice/b',
+    'alice.x/a',
+    'bob/1',
+    'bob/10',
+    'bob/2',
+    'bob/A',
+    'bob/_',
+  ]
   const folder = t.testdir()
   for (const name of names.toReversed()) mkdirSync(join(folder, `${name}.git`), { recursive: true })
-  for (const name of ['.hidden/a', 'lost+found/a', 'alice/.hidden', 'alice/-dash', 'alice/x.lock', 'alice/y.git', 'alice/a b']) mkdirSync(join(folder, `${name}.git`), { recursive: true })
+  for (const name of [
+    '.hidden/a',
+    'lost+found/a',
+    'alice/.hidden',
+    'alice/-dash',
+    'alice/x.lock',
+    'alice/y.git',
+    'alice/a b',
+  ])
+    mkdirSync(join(folder, `${name}.git`), { recursive: true })
   writeFileSync(join(folder, 'bob/10.git/git-daemon-export-ok'), '')
   const listed = await listOf(new RepositoryFolder(folder))
   t.strictSame(Object.keys(listed), names)
-  t.strictSame(Object.keys(listed).filter((name) => listed[name]), ['bob/10'])
+  t.strictSame(
+    Object.keys(listed).filter((name) => listed[name]),
+    ['bob/10'],
+  )
 })
 
 t.test('The list of a folder without repositories is empty; without the folder there is none', async (t) => {
@@ -140,18 +157,71 @@ t.test('A repository is made public and private, more than once, and without har
   t.strictSame(await listOf(repositories), { 'alice/hello': true }, 'nothing is made of a repository that is not there')
 })
 
-t.test('Look-ups that begin in one turn of the event loop are one; a later one looks again, although that one is not done', async (t) => {
-  const root = t.testdir()
-  const folder = new RepositoryFolder(root)
-  const first = folder.find(hello)
-  t.equal(folder.find(hello), first)
-  t.not(folder.find(nameOf('alice', 'other')), first)
-  await setImmediate()
-  const second = folder.find(hello)
-  t.not(second, first)
-  t.strictSame([await first, await second], [undefined, undefined])
-  await makeRepository(root, 'alice/hello')
-  t.match(await folder.find(hello), { public: false })
+t.test('Looked up without waiting or with, a repository is the same, and so is what fails', async (t) => {
+  const folder = t.testdir({ alice: { 'file.git': '', 'folder.git': {} } })
+  await makeRepository(folder, 'alice/hello')
+  await makeRepository(folder, 'alice/open', { public: true })
+  const circle = join(folder, 'alice/circle.git')
+  symlinkSync(circle, circle)
+  const [quick, slow] = [new RepositoryFolder(folder), new RepositoryFolder(folder, { pace: slowPace() })]
+  for (const name of ['hello', 'open', 'file', 'folder', 'missing']) {
+    const [found, later] = [quick.find(nameOf('alice', name)), slow.find(nameOf('alice', name))]
+    t.notOk(found instanceof Promise)
+    t.ok(later instanceof Promise)
+    t.strictSame(await later, found, name)
+  }
+  const looped = nameOf('alice', 'circle')
+  t.throws(() => quick.find(looped), { code: 'ELOOP' })
+  await t.rejects(async () => await slow.find(looped), { code: 'ELOOP' })
+})
+
+t.test('To find that a repository is private takes as many calls as to find that there is none', async (t) => {
+  const folder = t.testdir()
+  await makeRepository(folder, 'alice/hello')
+  for (const pace of [new Pace(), slowPace()]) {
+    const calls: string[] = []
+    const files: FileSystem = {
+      stat: async (path) => {
+        calls.push(path)
+        return await fileSystem.stat(path)
+      },
+      statSync: (path) => {
+        calls.push(path)
+        return fileSystem.statSync(path)
+      },
+      existsSync: (path) => {
+        calls.push(path)
+        return fileSystem.existsSync(path)
+      },
+    }
+    const repositories = new RepositoryFolder(folder, { files, pace })
+    const callsOf = async (name: string): Promise<string[]> => {
+      calls.length = 0
+      await repositories.find(nameOf('alice', name))
+      return calls.map((path) => path.replace(`${name}.git`, 'x.git'))
+    }
+    t.strictSame(await callsOf('hello'), await callsOf('missing'))
+    t.equal(calls.length, 3)
+  }
+})
+
+t.test('A file system that answers slowly is waited for once, and then holds up nobody', async (t) => {
+  const folder = t.testdir()
+  await makeRepository(folder, 'alice/hello')
+  let [now, synchronous] = [0, 0]
+  const files: FileSystem = {
+    ...fileSystem,
+    statSync: (path) => {
+      synchronous++
+      now += 60_000
+      return fileSystem.statSync(path)
+    },
+  }
+  const repositories = new RepositoryFolder(folder, { files, pace: new Pace(() => now) })
+  t.notOk(repositories.find(hello) instanceof Promise)
+  t.equal(synchronous, 2)
+  for (let time = 0; time < 100; time++) t.match(await repositories.find(hello), { public: false })
+  t.equal(synchronous, 2)
 })
 
 t.test('What cannot be read ends a listing, or is told to who asks for it', async (t) => {
@@ -163,5 +233,8 @@ t.test('What cannot be read ends a listing, or is told to who asks for it', asyn
   const [listed, told]: [string[], unknown[]] = [[], []]
   for await (const { name } of repositories.list((error) => told.push(error))) listed.push(name.full)
   t.strictSame(listed, ['alice/hello'])
-  t.match(told, [{ code: 'ELOOP', path: join(folder, 'alice/a.git') }, { code: 'ELOOP', path: join(folder, 'bob') }])
+  t.match(told, [
+    { code: 'ELOOP', path: join(folder, 'alice/a.git') },
+    { code: 'ELOOP', path: join(folder, 'bob') },
+  ])
 })

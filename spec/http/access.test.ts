@@ -11,17 +11,21 @@ const success = { state: 'success' }
 
 /** What a user may do, told by the statuses of a read and of a write. */
 async function rights({ service, sha }: HostedCommit, repository: string, token: string | undefined): Promise<string> {
-  const [read, write] = [await service.list(repository, sha, token), await service.report(repository, sha, token, success)]
+  const [read, write] = [
+    await service.list(repository, sha, token),
+    await service.report(repository, sha, token, success),
+  ]
   return `${read.status} ${write.status}`
 }
 
-t.test('The user named like the owner has write on all of the owner\'s repositories, and on no others', async (t) => {
+t.test("The user named like the owner has write on all of the owner's repositories, and on no others", async (t) => {
   const hosted = await hostCommit(t, { private: true })
   const { service, token } = hosted
   for (const name of ['alice/other', 'bob/hello', 'alice2/hello', 'Alice/hello']) await copyOf(hosted, name)
   t.equal(await rights(hosted, 'alice/hello', token), '200 201')
   t.equal(await rights(hosted, 'alice/other', token), '200 201')
-  for (const name of ['bob/hello', 'alice2/hello', 'Alice/hello']) t.equal(await rights(hosted, name, token), '404 404', name)
+  for (const name of ['bob/hello', 'alice2/hello', 'Alice/hello'])
+    t.equal(await rights(hosted, name, token), '404 404', name)
   t.equal(await rights(hosted, 'alice/hello', await service.tokenOf('Alice')), '404 404', 'letter case counts')
 })
 
@@ -37,19 +41,24 @@ t.test('A user with read-only access who tries to write gets 403; a token with w
   t.equal(await rights(hosted, 'alice/hello', writer), '200 201')
 })
 
-t.test('A grant on an owner is one on all of the owner\'s repositories; a grant on a repository is for that one', async (t) => {
-  const hosted = await hostCommit(t, { private: true })
-  const { service } = hosted
-  for (const name of ['alice/hello2', 'alice/hell', 'alice2/hello', 'bob/hello']) await copyOf(hosted, name)
-  const [wide, narrow] = [await service.tokenOf('wide'), await service.tokenOf('narrow')]
-  await service.admin.grantAccess('alice', 'wide', 'write')
-  await service.admin.grantAccess('alice/hello', 'narrow', 'write')
-  for (const name of ['alice/hello', 'alice/hello2', 'alice/hell']) t.equal(await rights(hosted, name, wide), '200 201', name)
-  for (const name of ['alice2/hello', 'bob/hello']) t.equal(await rights(hosted, name, wide), '404 404', name)
-  t.equal(await rights(hosted, 'alice/hello', narrow), '200 201')
-  for (const name of ['alice/hello2', 'alice/hell', 'alice2/hello']) t.equal(await rights(hosted, name, narrow), '404 404', name)
-  t.equal(await rights(hosted, 'alice/hello', await service.tokenOf('wid')), '404 404', 'and for that user')
-})
+t.test(
+  "A grant on an owner is one on all of the owner's repositories; a grant on a repository is for that one",
+  async (t) => {
+    const hosted = await hostCommit(t, { private: true })
+    const { service } = hosted
+    for (const name of ['alice/hello2', 'alice/hell', 'alice2/hello', 'bob/hello']) await copyOf(hosted, name)
+    const [wide, narrow] = [await service.tokenOf('wide'), await service.tokenOf('narrow')]
+    await service.admin.grantAccess('alice', 'wide', 'write')
+    await service.admin.grantAccess('alice/hello', 'narrow', 'write')
+    for (const name of ['alice/hello', 'alice/hello2', 'alice/hell'])
+      t.equal(await rights(hosted, name, wide), '200 201', name)
+    for (const name of ['alice2/hello', 'bob/hello']) t.equal(await rights(hosted, name, wide), '404 404', name)
+    t.equal(await rights(hosted, 'alice/hello', narrow), '200 201')
+    for (const name of ['alice/hello2', 'alice/hell', 'alice2/hello'])
+      t.equal(await rights(hosted, name, narrow), '404 404', name)
+    t.equal(await rights(hosted, 'alice/hello', await service.tokenOf('wid')), '404 404', 'and for that user')
+  },
+)
 
 t.test('Of two grants the higher one counts', async (t) => {
   const hosted = await hostCommit(t, { private: true })
@@ -79,13 +88,16 @@ t.test('A grant counts at once, and a revoked one no longer', async (t) => {
   t.equal(await rights(hosted, 'alice/hello', token), '404 404')
 })
 
-t.test('A public repository gives everybody read: a signed-in user without access who writes to it gets 403', async (t) => {
-  const hosted = await hostCommit(t)
-  const token = await hosted.service.tokenOf('stranger')
-  t.equal((await hosted.service.list('alice/hello', hosted.sha, token)).status, 200)
-  refused(t, await hosted.service.report('alice/hello', hosted.sha, token, success), 403, READ_ONLY)
-  t.strictSame(await hosted.stored(), [])
-})
+t.test(
+  'A public repository gives everybody read: a signed-in user without access who writes to it gets 403',
+  async (t) => {
+    const hosted = await hostCommit(t)
+    const token = await hosted.service.tokenOf('stranger')
+    t.equal((await hosted.service.list('alice/hello', hosted.sha, token)).status, 200)
+    refused(t, await hosted.service.report('alice/hello', hosted.sha, token, success), 403, READ_ONLY)
+    t.strictSame(await hosted.stored(), [])
+  },
+)
 
 t.test('Public is exactly a repository with git-daemon-export-ok; taking it away counts at once', async (t) => {
   const hosted = await hostCommit(t)
@@ -115,33 +127,49 @@ t.test('An owner whose repository does not exist gets 404, whatever grants there
   }
 })
 
-t.test('For a caller who may not read it, a private repository and a missing one are the same: status, body and headers', async (t) => {
-  const hosted = await hostCommit(t, { private: true })
-  const { service, sha } = hosted
-  const stranger = await service.tokenOf('stranger')
-  const requests = [sha, 'short', 'f'.repeat(40)].flatMap((id) => [
-    { method: 'GET', path: `commits/${id}/statuses` },
-    { method: 'HEAD', path: `commits/${id}/statuses` },
-    { method: 'POST', path: `statuses/${id}`, body: success },
-    { method: 'POST', path: `statuses/${id}`, body: 'x'.repeat(20_000) },
-    { method: 'PUT', path: `statuses/${id}` },
-  ])
-  for (const { method, path, body } of requests) {
-    for (const token of [undefined, stranger]) {
-      const seen = []
-      for (const name of ['alice/hello', 'alice/hallo', 'nobody/hello']) {
-        const { status, text, headers } = await service.call(method, `/api/v1/repos/${name}/${path}`, { token, body })
-        seen.push({ status, text, headers: [...headers].filter(([header]) => header !== 'date' && header !== 'x-request-id') })
+t.test(
+  'For a caller who may not read it, a private repository and a missing one are the same: status, body and headers',
+  async (t) => {
+    const hosted = await hostCommit(t, { private: true })
+    const { service, sha } = hosted
+    const stranger = await service.tokenOf('stranger')
+    const requests = [sha, 'short', 'f'.repeat(40)].flatMap((id) => [
+      { method: 'GET', path: `commits/${id}/statuses` },
+      { method: 'HEAD', path: `commits/${id}/statuses` },
+      { method: 'POST', path: `statuses/${id}`, body: success },
+      { method: 'POST', path: `statuses/${id}`, body: 'x'.repeat(20_000) },
+      { method: 'PUT', path: `statuses/${id}` },
+    ])
+    for (const { method, path, body } of requests) {
+      for (const token of [undefined, stranger]) {
+        const seen = []
+        for (const name of ['alice/hello', 'alice/hallo', 'nobody/hello']) {
+          const { status, text, headers } = await service.call(method, `/api/v1/repos/${name}/${path}`, { token, body })
+          seen.push({
+            status,
+            text,
+            headers: [...headers].filter(([header]) => header !== 'date' && header !== 'x-request-id'),
+          })
+        }
+        t.strictSame(seen[0], seen[1], `${method} ${path}, ${token ? 'signed in' : 'anonymous'}`)
+        t.strictSame(seen[0], seen[2])
       }
-      t.strictSame(seen[0], seen[1], `${method} ${path}, ${token ? 'signed in' : 'anonymous'}`)
-      t.strictSame(seen[0], seen[2])
     }
-  }
-})
+  },
+)
 
 t.test('A name that breaks the name rules is simply a repository that does not exist', async (t) => {
   const { service, sha, token } = await hostCommit(t)
-  for (const name of ['alice/hello.git', 'alice/hello.lock', 'alice/.hello', 'alice/-hello', '-alice/hello', `alice/${'x'.repeat(101)}`, 'alice/he%20llo', 'alice/h%C3%A9llo']) {
+  for (const name of [
+    'alice/hello.git',
+    'alice/hello.lock',
+    'alice/.hello',
+    'alice/-hello',
+    '-alice/hello',
+    `alice/${'x'.repeat(101)}`,
+    'alice/he%20llo',
+    'alice/h%C3%A9llo',
+  ]) {
     refused(t, await service.list(name, sha, token), 404, MISSING, name)
     refused(t, await service.list(name, sha), 401, 'authentication required', name)
     refused(t, await service.report(name, sha, token, success), 404, MISSING, name)

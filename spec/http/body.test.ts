@@ -23,8 +23,15 @@ function chunked(body: string, size: number): string {
 
 t.test('Body is at most 16384 bytes, else 413', async (t) => {
   const { report, stored } = await hostCommit(t)
-  for (const size of [LIMIT + 1, LIMIT + 2, 100_000]) refused(t, await report(bodyOf(size)), 413, TOO_LARGE, `${size} bytes`)
-  refused(t, await report(`{"state":"success","unknown":"${'é'.repeat(LIMIT / 2)}"}`), 413, TOO_LARGE, 'bytes, not characters')
+  for (const size of [LIMIT + 1, LIMIT + 2, 100_000])
+    refused(t, await report(bodyOf(size)), 413, TOO_LARGE, `${size} bytes`)
+  refused(
+    t,
+    await report(`{"state":"success","unknown":"${'é'.repeat(LIMIT / 2)}"}`),
+    413,
+    TOO_LARGE,
+    'bytes, not characters',
+  )
   t.strictSame(await stored(), [])
   t.equal((await report(bodyOf(LIMIT))).status, 201, 'exactly 16384 bytes')
 })
@@ -51,8 +58,18 @@ t.test('The answer is really seen by a client that sends everything before it re
   const refusals = [
     { path: reportPath, authorization: `Bearer ${token}`, status: 413, message: TOO_LARGE },
     { path: reportPath, authorization: undefined, status: 401, message: 'authentication required' },
-    { path: reportPath.replace('hello', 'missing'), authorization: `Bearer ${token}`, status: 404, message: 'repository not found' },
-    { path: `${reportPath}0`, authorization: `Bearer ${token}`, status: 422, message: 'sha must be a full 40 or 64 character hex commit id' },
+    {
+      path: reportPath.replace('hello', 'missing'),
+      authorization: `Bearer ${token}`,
+      status: 404,
+      message: 'repository not found',
+    },
+    {
+      path: `${reportPath}0`,
+      authorization: `Bearer ${token}`,
+      status: 422,
+      message: 'sha must be a full 40 or 64 character hex commit id',
+    },
     { path: '/nowhere', authorization: undefined, status: 404, message: 'not found' },
   ]
   for (const [framing, { headers, bytes }] of Object.entries(framings)) {
@@ -72,7 +89,8 @@ t.test('A body that never arrives whole saves nothing, and the service goes on',
   const Authorization = `Bearer ${token}`
   const unfinished = [
     requestHead('POST', reportPath, { Authorization, 'Content-Length': '19' }) + '{"state":"success"',
-    requestHead('POST', reportPath, { Authorization, 'Transfer-Encoding': 'chunked' }) + '13\r\n{"state":"success"}\r\n',
+    requestHead('POST', reportPath, { Authorization, 'Transfer-Encoding': 'chunked' }) +
+      '13\r\n{"state":"success"}\r\n',
     requestHead('POST', reportPath, { Authorization, 'Content-Length': '20000' }) + '{',
     `POST ${reportPath} HTTP/1.1\r\nHost: localhost\r\nAuthor`,
   ]
@@ -87,13 +105,19 @@ t.test('A body that never arrives whole saves nothing, and the service goes on',
   t.equal((await service.call('GET', '/healthz')).status, 200)
   t.strictSame(await stored(), [])
   t.equal((await report({ state: 'success' })).status, 201)
-  t.strictSame(service.log.filter(({ level }) => Number(level) >= 50), [], 'no error is logged: it is none of ours')
+  t.strictSame(
+    service.log.filter(({ level }) => Number(level) >= 50),
+    [],
+    'no error is logged: it is none of ours',
+  )
 })
 
 t.test('A broken chunk gives 400 with the error body, and saves nothing', async (t) => {
   const { service, token, reportPath, stored } = await hostCommit(t)
   const socket = await RawSocket.open(t, service.url)
-  await socket.send(requestHead('POST', reportPath, { Authorization: `Bearer ${token}`, 'Transfer-Encoding': 'chunked' }))
+  await socket.send(
+    requestHead('POST', reportPath, { Authorization: `Bearer ${token}`, 'Transfer-Encoding': 'chunked' }),
+  )
   await service.call('GET', '/healthz')
   await socket.send('zz\r\n{"state":"success"}\r\n0\r\n\r\n')
   refused(t, await socket.answer(), 400, 'malformed HTTP request')

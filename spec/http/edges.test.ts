@@ -7,10 +7,33 @@ import type { Answer } from '../fixtures/service.js'
 const success = { state: 'success' }
 
 t.test('An unknown path gives 404 with the error body', async (t) => {
-  const { service, token, repository, sha, reportPath, listPath } = await hostCommit(t)
-  const paths = ['/', '/api', '/api/v1', '/api/v1/', '/api/v2', '/api/v1/repos', `/api/v1/repos/${repository}`, `${reportPath}/`, `${listPath}/`, `${listPath}/x`, reportPath.toUpperCase(), `/${listPath}`, listPath.replace('/commits', '//commits'), listPath.replace('alice', ''), `/api/v1/repos/${repository}/commits/${sha}`, `/api/v1/repos/alice%2Fhello/commits/${sha}/statuses`, listPath.replace('/api', '/%61pi'), '/healthz/', '/Healthz', '/settings/tokens', '/favicon.ico']
+  const { service, token, repository, sha, reportPath, listPath } = await hostCommit(t, { settings: { pages: 'off' } })
+  const paths = [
+    '/',
+    '/api',
+    '/api/v1',
+    '/api/v1/',
+    '/api/v2',
+    '/api/v1/repos',
+    `/api/v1/repos/${repository}`,
+    `${reportPath}/`,
+    `${listPath}/`,
+    `${listPath}/x`,
+    reportPath.toUpperCase(),
+    `/${listPath}`,
+    listPath.replace('/commits', '//commits'),
+    listPath.replace('alice', ''),
+    `/api/v1/repos/${repository}/commits/${sha}`,
+    `/api/v1/repos/alice%2Fhello/commits/${sha}/statuses`,
+    listPath.replace('/api', '/%61pi'),
+    '/healthz/',
+    '/Healthz',
+    '/settings/tokens',
+    '/favicon.ico',
+  ]
   for (const path of paths) {
-    for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS']) refused(t, await service.call(method, path, { token }), 404, 'not found', `${method} ${path}`)
+    for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS'])
+      refused(t, await service.call(method, path, { token }), 404, 'not found', `${method} ${path}`)
   }
 })
 
@@ -52,17 +75,42 @@ t.test('HEAD is answered as GET, without the body', async (t) => {
 t.test('Malformed percent-encoding in the path gives 400', async (t) => {
   const { service, token, sha, stored } = await hostCommit(t)
   for (const bad of ['%', '%z', '%zz', '%2', '%ff', '%c3', '%c0%af', '%ed%a0%80', 'a%']) {
-    for (const path of [`/api/v1/repos/${bad}/hello/commits/${sha}/statuses`, `/api/v1/repos/alice/${bad}/commits/${sha}/statuses`, `/api/v1/repos/alice/hello/commits/${bad}/statuses`, `/${bad}`]) {
-      refused(t, await service.call('GET', path, { token: 'wrong' }), 400, 'malformed percent-encoding in the path', `GET ${path}`)
+    for (const path of [
+      `/api/v1/repos/${bad}/hello/commits/${sha}/statuses`,
+      `/api/v1/repos/alice/${bad}/commits/${sha}/statuses`,
+      `/api/v1/repos/alice/hello/commits/${bad}/statuses`,
+      `/${bad}`,
+    ]) {
+      refused(
+        t,
+        await service.call('GET', path, { token: 'wrong' }),
+        400,
+        'malformed percent-encoding in the path',
+        `GET ${path}`,
+      )
     }
-    refused(t, await service.call('POST', `/api/v1/repos/alice/hello/statuses/${bad}`, { token, body: success }), 400, 'malformed percent-encoding in the path', `POST ${bad}`)
+    refused(
+      t,
+      await service.call('POST', `/api/v1/repos/alice/hello/statuses/${bad}`, { token, body: success }),
+      400,
+      'malformed percent-encoding in the path',
+      `POST ${bad}`,
+    )
   }
   t.strictSame(await stored(), [])
 })
 
 t.test('Well-formed percent-encoding names what it stands for', async (t) => {
   const { service, sha } = await hostCommit(t)
-  t.equal((await service.list('%61lice/%68ello', sha.replace(/./g, (digit) => `%${digit.charCodeAt(0).toString(16)}`))).status, 200)
+  t.equal(
+    (
+      await service.list(
+        '%61lice/%68ello',
+        sha.replace(/./g, (digit) => `%${digit.charCodeAt(0).toString(16)}`),
+      )
+    ).status,
+    200,
+  )
 })
 
 t.test('What is no HTTP request is refused with the error body, and the connection is closed', async (t) => {
@@ -70,7 +118,7 @@ t.test('What is no HTTP request is refused with the error body, and the connecti
   const start = `GET ${listPath} HTTP/1.1\r\nHost: localhost\r\n`
   const malformed = {
     'no HTTP at all': 'hello\r\n\r\n',
-    'TLS': Buffer.from('16030100050100000103', 'hex'),
+    TLS: Buffer.from('16030100050100000103', 'hex'),
     'HTTP/2': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
     'an unknown method': 'BREW / HTTP/1.1\r\nHost: localhost\r\n\r\n',
     'an unknown version': 'GET / HTTP/3.7\r\nHost: localhost\r\n\r\n',
@@ -113,7 +161,11 @@ t.test('HTTP/1.1 without exactly one Host is refused with the error body', async
 t.test('An unknown expectation and an upgrade are passed over', async (t) => {
   const { service, listPath } = await hostCommit(t)
   const socket = await RawSocket.open(t, service.url)
-  for (const headers of [{ Expect: 'nonsense' }, { Connection: 'Upgrade', Upgrade: 'websocket' }, { Connection: 'Upgrade, HTTP2-Settings', Upgrade: 'h2c' }]) {
+  for (const headers of [
+    { Expect: 'nonsense' },
+    { Connection: 'Upgrade', Upgrade: 'websocket' },
+    { Connection: 'Upgrade, HTTP2-Settings', Upgrade: 'h2c' },
+  ]) {
     await socket.send(requestHead('GET', listPath, headers))
     t.match(await socket.answer(), { status: 200, body: { state: null } }, JSON.stringify(headers))
   }
@@ -122,15 +174,21 @@ t.test('An unknown expectation and an upgrade are passed over', async (t) => {
 t.test('No header is dropped for there being many', async (t) => {
   const { service, listPath } = await hostCommit(t)
   const socket = await RawSocket.open(t, service.url)
-  await socket.send(requestHead('GET', listPath, { x: Array.from({ length: 2500 }, () => ''), Authorization: 'Bearer wrong' }))
+  await socket.send(
+    requestHead('GET', listPath, { x: Array.from({ length: 2500 }, () => ''), Authorization: 'Bearer wrong' }),
+  )
   refused(t, await socket.answer(), 401, 'invalid or expired token')
 })
 
-t.test('X-Request-Id is on every answer: the request\'s own when it is short and plain, else a new one', async (t) => {
+t.test("X-Request-Id is on every answer: the request's own when it is short and plain, else a new one", async (t) => {
   const { service, listPath, reportPath } = await hostCommit(t)
   for (const id of ['a', 'build-42', 'A.b_c-9', 'x'.repeat(64)]) {
     for (const path of [listPath, reportPath, '/nowhere', '/%zz', '/healthz']) {
-      t.equal((await service.call('GET', path, { headers: { 'X-Request-Id': id } })).headers.get('x-request-id'), id, `${path} ${id.slice(0, 10)}`)
+      t.equal(
+        (await service.call('GET', path, { headers: { 'X-Request-Id': id } })).headers.get('x-request-id'),
+        id,
+        `${path} ${id.slice(0, 10)}`,
+      )
     }
   }
   const made = new Set<unknown>()
@@ -140,7 +198,11 @@ t.test('X-Request-Id is on every answer: the request\'s own when it is short and
     made.add(answer.headers.get('x-request-id'))
   }
   t.equal(made.size, 10, 'each is new')
-  t.match(service.log.filter(({ request }) => made.has(request)), { length: 10 }, 'and in the log')
+  t.match(
+    service.log.filter(({ request }) => made.has(request)),
+    { length: 10 },
+    'and in the log',
+  )
 })
 
 t.test('Every answer is JSON that says so, with nosniff, a length and no cookie', async (t) => {
@@ -158,7 +220,10 @@ t.test('Every answer is JSON that says so, with nosniff, a length and no cookie'
     await service.call('GET', '/healthz'),
     await service.call('HEAD', listPath),
   ]
-  t.strictSame(answers.map(({ status }) => status), [201, 200, 422, 404, 400, 401, 413, 405, 404, 200, 200])
+  t.strictSame(
+    answers.map(({ status }) => status),
+    [201, 200, 422, 404, 400, 401, 413, 405, 404, 200, 200],
+  )
   for (const answer of answers) {
     isPlain(t, answer, String(answer.status))
     t.equal(answer.headers.get('set-cookie'), null)
@@ -178,7 +243,13 @@ t.test('Requests on one connection are answered in their order', async (t) => {
   const socket = await RawSocket.open(t, service.url)
   const body = JSON.stringify(success)
   const Authorization = `Bearer ${token}`
-  await socket.send(requestHead('POST', reportPath, { Authorization, 'Content-Length': String(body.length) }) + body + requestHead('GET', listPath) + requestHead('GET', '/nowhere') + requestHead('GET', '/healthz'))
+  await socket.send(
+    requestHead('POST', reportPath, { Authorization, 'Content-Length': String(body.length) }) +
+      body +
+      requestHead('GET', listPath) +
+      requestHead('GET', '/nowhere') +
+      requestHead('GET', '/healthz'),
+  )
   const statuses = []
   for (let answer = 1; answer <= 4; answer++) statuses.push((await socket.answer()).status)
   t.strictSame(statuses, [201, 200, 404, 200])

@@ -4,11 +4,17 @@ import { hostCommit } from '../fixtures/hosted-commit.js'
 import { refused } from '../fixtures/refusal.js'
 import type { Answer } from '../fixtures/service.js'
 
-const contexts = ({ body }: Answer): unknown[] => (body['statuses'] as { context: unknown }[]).map(({ context }) => context)
+const contexts = ({ body }: Answer): unknown[] =>
+  (body['statuses'] as { context: unknown }[]).map(({ context }) => context)
 
 t.test('200 with the combined state and the statuses, fields as in the report response', async (t) => {
   const { report, list } = await hostCommit(t)
-  const build = await report({ state: 'failure', context: 'build', description: 'broken', target_url: 'https://ci.example/1' })
+  const build = await report({
+    state: 'failure',
+    context: 'build',
+    description: 'broken',
+    target_url: 'https://ci.example/1',
+  })
   const lint = await report({ state: 'success', context: 'lint' })
   const answer = await list()
   t.equal(answer.status, 200)
@@ -17,8 +23,33 @@ t.test('200 with the combined state and the statuses, fields as in the report re
 
 t.test('statuses are ordered by context: by UTF-8 bytes, whatever the order of the reports', async (t) => {
   const { report, list } = await hostCommit(t)
-  const sent = ['b', 'a/b', 'a', 'B', 'a b', 'a!', 'é', 'e\u0301', '~', '\u007f', '\u{1f600}', '\uff5e', '\ud7ff', '\u{10ffff}', 'ci/2', 'ci/10', ' ', '\uffff', '\uffffx', 'a\u0001', '/', '!', 'default']
-  for (const context of sent) t.equal((await report({ state: 'success', context })).status, 201, JSON.stringify(context))
+  const sent = [
+    'b',
+    'a/b',
+    'a',
+    'B',
+    'a b',
+    'a!',
+    'é',
+    'e\u0301',
+    '~',
+    '\u007f',
+    '\u{1f600}',
+    '\uff5e',
+    '\ud7ff',
+    '\u{10ffff}',
+    'ci/2',
+    'ci/10',
+    ' ',
+    '\uffff',
+    '\uffffx',
+    'a\u0001',
+    '/',
+    '!',
+    'default',
+  ]
+  for (const context of sent)
+    t.equal((await report({ state: 'success', context })).status, 201, JSON.stringify(context))
   const expected = [...sent].sort((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)))
   t.strictSame(contexts(await list()), expected)
   t.ok(expected.indexOf('\uff5e') < expected.indexOf('\u{1f600}'), 'U+FF5E stands before U+1F600, though not in UTF-16')
@@ -45,7 +76,8 @@ t.test('No query parameters are shown: whatever is sent changes nothing', async 
   const { service, report, listPath, list } = await hostCommit(t)
   await report({ state: 'success' })
   const expected = (await list()).text
-  for (const query of ['?', '?page=2&per_page=1', '?state=failure', '?%zz', '?/../']) t.equal((await service.call('GET', listPath + query)).text, expected, query)
+  for (const query of ['?', '?page=2&per_page=1', '?state=failure', '?%zz', '?/../'])
+    t.equal((await service.call('GET', listPath + query)).text, expected, query)
 })
 
 t.test('The commit exists in the repository, else 404 commit not found', async (t) => {
@@ -68,8 +100,20 @@ t.test('The commit exists in the repository, else 404 commit not found', async (
     for (const [what, ids] of Object.entries(none)) {
       for (const id of ids) {
         refused(t, await service.list('alice/hello', id), 404, 'commit not found', `list: ${what}, ${format}`)
-        refused(t, await service.list('alice/hello', id.toUpperCase(), token), 404, 'commit not found', `list, upper case: ${what}, ${format}`)
-        refused(t, await service.report('alice/hello', id, token, { state: 'success' }), 404, 'commit not found', `report: ${what}, ${format}`)
+        refused(
+          t,
+          await service.list('alice/hello', id.toUpperCase(), token),
+          404,
+          'commit not found',
+          `list, upper case: ${what}, ${format}`,
+        )
+        refused(
+          t,
+          await service.report('alice/hello', id, token, { state: 'success' }),
+          404,
+          'commit not found',
+          `report: ${what}, ${format}`,
+        )
       }
     }
     t.strictSame(await stored(), [], 'nothing was saved')
@@ -112,8 +156,20 @@ t.test('A shorter or non-hex sha gives 422', async (t) => {
     `-${sha.slice(1)}`,
   ]
   for (const id of bad) {
-    refused(t, await service.list('alice/hello', id), 422, 'sha must be a full 40 or 64 character hex commit id', `list ${id}`)
-    refused(t, await service.report('alice/hello', id, token, { state: 'success' }), 422, 'sha must be a full 40 or 64 character hex commit id', `report ${id}`)
+    refused(
+      t,
+      await service.list('alice/hello', id),
+      422,
+      'sha must be a full 40 or 64 character hex commit id',
+      `list ${id}`,
+    )
+    refused(
+      t,
+      await service.report('alice/hello', id, token, { state: 'success' }),
+      422,
+      'sha must be a full 40 or 64 character hex commit id',
+      `report ${id}`,
+    )
   }
   t.strictSame(await stored(), [])
 })

@@ -1,6 +1,6 @@
 import t from 'tap'
+import { migrateStore, openStore } from '../../lib/embedding/open-store.js'
 import { levelFolder, withoutPassword } from '../../lib/store/address.js'
-import { migrateStore, openStore } from '../../lib/store/open-store.js'
 
 t.test('The address of a LevelDB store is its kind and its folder', async (t) => {
   t.equal(levelFolder('level:/srv/a:b'), '/srv/a:b')
@@ -10,7 +10,10 @@ t.test('The address of a LevelDB store is its kind and its folder', async (t) =>
 
 t.test('There are no other kinds', async (t) => {
   for (const address of ['mysql://u:secret@localhost/d', 'memory', 'postgres:', 'postgres://']) {
-    await t.rejects(openStore(address), { name: 'TypeError', message: `no store of this kind: ${address.replace('u:secret', '***')}` })
+    await t.rejects(openStore(address), {
+      name: 'TypeError',
+      message: `no store of this kind: ${address.replace('u:secret', '***')}`,
+    })
   }
 })
 

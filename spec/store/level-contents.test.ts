@@ -1,26 +1,27 @@
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { silentLogger } from '../../lib/logger.js'
+import { StoreCorrupt, StoreFenced, StoreUnavailable } from '../../lib/errors.js'
+import { silentLogger } from '../../lib/parts/logger.js'
 import { LevelContents } from '../../lib/store/level/contents.js'
-import { Database } from '../../lib/store/level/database.js'
+import { LevelDatabase } from '../../lib/store/level/database.js'
 import { LevelGrants } from '../../lib/store/level/grants.js'
 import { LevelStore } from '../../lib/store/level/level-store.js'
 import { LevelStatuses } from '../../lib/store/level/statuses.js'
-import { Writer } from '../../lib/store/level/writer.js'
-import { StoreCorrupt, StoreFenced, StoreUnavailable } from '../../lib/store/store.js'
+import { LevelWriter } from '../../lib/store/level/writer.js'
 import { commitId, repositoryNamed } from '../fixtures/names.js'
 import { withRawLevel } from '../fixtures/raw-level.js'
 import { reportOf } from '../fixtures/report.js'
 import { resultOf } from '../fixtures/work.js'
+import { until } from '../fixtures/within.js'
 import { collect } from '../suites/store.js'
 
 const hello = repositoryNamed('alice/hello')
 const commit = commitId('c0ffee')
 
 t.test('A merge that a failed write comes in between of changes nothing, and is no failed write itself', async (t) => {
-  const database = await Database.open(t.testdir({}))
-  const writer = new Writer(database, silentLogger)
+  const database = await LevelDatabase.open(t.testdir({}))
+  const writer = new LevelWriter(database, silentLogger)
   const statuses = new LevelStatuses(database, writer)
   const contents = new LevelContents(database, writer, statuses, new LevelGrants(database, writer))
   t.teardown(async () => {
@@ -38,10 +39,10 @@ t.test('A merge that a failed write comes in between of changes nothing, and is 
   await t.rejects(statuses.save(hello, commit, reportOf('lost'), 0), StoreFenced)
   const voided = { name: 'StoreUnavailable', message: /^alice\/hello was not changed: / }
   await t.rejects(merge.add([{ ...status, context: 'more' }], []), StoreUnavailable)
-  while (writer.trouble !== undefined) await new Promise((resolve) => setTimeout(resolve, 10))
+  await until(() => writer.unavailableReason === undefined)
   await t.rejects(merge.commit(), voided)
   await merge.discard()
-  t.equal(writer.trouble, undefined)
+  t.equal(writer.unavailableReason, undefined)
   t.strictSame(await statuses.list(hello, commit), [status])
 })
 
@@ -72,8 +73,15 @@ t.test('What lies in a damaged table is refused, not passed over', async (t) => 
   const store = await LevelStore.open(folder)
   t.teardown(async () => await store.close())
   t.equal((await store.statuses.list(hello, commit)).length, 2)
-  for (const table of readdirSync(folder).filter((name) => name.endsWith('.ldb'))) writeFileSync(join(folder, table), 'nonsense')
+  for (const table of readdirSync(folder).filter((name) => name.endsWith('.ldb')))
+    writeFileSync(join(folder, table), 'nonsense')
   await resultOf(store.maintenance.verify())
-  await t.rejects(collect(store.contents.pages()), { constructor: StoreCorrupt, message: /^the store is damaged: .*\.ldb is damaged/ })
-  await t.rejects(collect(store.contents.pages(hello)), { constructor: StoreCorrupt, message: /lies in a damaged table/ })
+  await t.rejects(collect(store.contents.pages()), {
+    constructor: StoreCorrupt,
+    message: /^the store is damaged: .*\.ldb is damaged/,
+  })
+  await t.rejects(collect(store.statuses.scan(hello)), {
+    constructor: StoreCorrupt,
+    message: /lies in a damaged table/,
+  })
 })

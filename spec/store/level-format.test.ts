@@ -20,22 +20,60 @@ t.test('A status stands under owner/repo/sha/context', async (t) => {
 
 t.test('A value is JSON that a person can read, with a version and a checksum', async (t) => {
   const folder = await filledStore(t, async ({ statuses }) => {
-    await statuses.save(repositoryNamed('alice/hello'), commitId('c0ffee'), reportOf('ci', { state: 'failure', description: '2 of 300 "é"', target_url: 'https://ci.example/1' }), NOON)
+    await statuses.save(
+      repositoryNamed('alice/hello'),
+      commitId('c0ffee'),
+      reportOf('ci', { state: 'failure', description: '2 of 300 "é"', target_url: 'https://ci.example/1' }),
+      NOON,
+    )
   })
   const [value = ''] = await withRawLevel(folder, (level) => level.values().all())
   t.match(value, /"state":"failure","description":"2 of 300 \\"é\\"","target_url":"https:\/\/ci\.example\/1"/)
   t.match(JSON.parse(value), {
     v: 1,
     crc: /^[0-9a-f]{8}$/,
-    is: { id: /./, state: 'failure', description: '2 of 300 "é"', target_url: 'https://ci.example/1', created_at: '2026-01-31T12:00:00.000Z', updated_at: '2026-01-31T12:00:00.000Z' },
+    is: {
+      id: /./,
+      state: 'failure',
+      description: '2 of 300 "é"',
+      target_url: 'https://ci.example/1',
+      created_at: '2026-01-31T12:00:00.000Z',
+      updated_at: '2026-01-31T12:00:00.000Z',
+    },
   })
+})
+
+t.test('A program from before limits sees a limited token without a scope, and so refuses it', async (t) => {
+  const folder = await filledStore(t, async ({ tokens }) => {
+    await tokens.add({
+      id: 'ffff',
+      digest: 'd',
+      user: 'alice',
+      name: '',
+      scopes: ['repo'],
+      created_at: '2026-01-31T12:00:00.000Z',
+      expires_at: null,
+      contexts: ['test/*'],
+    })
+  })
+  const [value = ''] = await withRawLevel(folder, (level) => level.values().all())
+  t.match(JSON.parse(value), { is: { scopes: [], limited: { scopes: ['repo'], contexts: ['test/*'] } } })
 })
 
 t.test('Tokens and grants stand in sublevels, which sort before every name', async (t) => {
   const folder = await filledStore(t, async ({ statuses, tokens, grants }) => {
     // `-` and `.` sort lowest of what a name may hold, but a name does not begin with them.
-    for (const name of ['0/0', 'A/a', '_/_']) await statuses.save(repositoryNamed(name), commitId('0'), reportOf('ci'), NOON)
-    await tokens.add({ id: 'ffff', digest: 'd', user: 'alice', name: '', scopes: [], created_at: '2026-01-31T12:00:00.000Z', expires_at: null })
+    for (const name of ['0/0', 'A/a', '_/_'])
+      await statuses.save(repositoryNamed(name), commitId('0'), reportOf('ci'), NOON)
+    await tokens.add({
+      id: 'ffff',
+      digest: 'd',
+      user: 'alice',
+      name: '',
+      scopes: [],
+      created_at: '2026-01-31T12:00:00.000Z',
+      expires_at: null,
+    })
     await tokens.noteUse(new Map([['ffff', '2026-01-31T12:00:00.000Z']]))
     await grants.set({ owner: 'zoe', user: 'zoe', access: 'read' })
     await grants.set({ owner: 'zoe', repository: repositoryNamed('zoe/z'), user: 'bob', access: 'write' })
@@ -53,7 +91,15 @@ t.test('Tokens and grants stand in sublevels, which sort before every name', asy
 t.test('What was removed leaves nothing behind', async (t) => {
   const grant = { owner: 'alice', user: 'bob', access: 'read' } as const
   const folder = await filledStore(t, async ({ tokens, grants }) => {
-    await tokens.add({ id: 'ffff', digest: 'd', user: 'alice', name: '', scopes: [], created_at: '2026-01-31T12:00:00.000Z', expires_at: null })
+    await tokens.add({
+      id: 'ffff',
+      digest: 'd',
+      user: 'alice',
+      name: '',
+      scopes: [],
+      created_at: '2026-01-31T12:00:00.000Z',
+      expires_at: null,
+    })
     await tokens.noteUse(new Map([['ffff', '2026-01-31T12:00:00.000Z']]))
     await tokens.remove('ffff')
     await grants.set(grant)

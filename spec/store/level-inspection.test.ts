@@ -1,17 +1,29 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, cpSync, mkdirSync, openSync, readFileSync, readdirSync, rmSync, truncateSync, utimesSync, writeFileSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  cpSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { crc32c } from '@node-rs/crc32'
 import t, { type Test } from 'tap'
-import { silentLogger } from '../../lib/logger.js'
+import { StoreCorrupt } from '../../lib/errors.js'
+import { silentLogger } from '../../lib/parts/logger.js'
 import { Inspection } from '../../lib/store/level/files/inspection.js'
 import { LevelStore } from '../../lib/store/level/level-store.js'
-import { StoreCorrupt } from '../../lib/store/store.js'
 import { commitId, repositoryNamed } from '../fixtures/names.js'
 import { reportOf } from '../fixtures/report.js'
-import { collect } from '../suites/store.js'
 import { resultOf } from '../fixtures/work.js'
+import { collect } from '../suites/store.js'
 
 const repository = repositoryNamed('alice/hello')
 
@@ -29,13 +41,30 @@ async function filledStore(t: Test, commits: number, logged: number): Promise<st
 
 /** One after the other: each is a record of its own in the log. */
 async function fill(store: LevelStore, from: number, count: number): Promise<void> {
-  for (let index = from; index < from + count; index++) await store.statuses.save(repository, commitId(String(index).padStart(6, '0')), reportOf('ci', { description: `of ${index}` }), 0)
+  for (let index = from; index < from + count; index++)
+    await store.statuses.save(
+      repository,
+      commitId(String(index).padStart(6, '0')),
+      reportOf('ci', { description: `of ${index}` }),
+      0,
+    )
 }
 
-/** Opens a store; its damage, as it says it, and what it answers for each commit: what it should, nothing, or that it is damaged. */
-async function answers(folder: string, commits: number): Promise<{ told: number; right: number; missing: number; refused: number }> {
+/**
+ * Opens a store; its damage, as it says it, and what it answers for each commit: what it should, nothing, or that it is
+ * damaged.
+ */
+async function answers(
+  folder: string,
+  commits: number,
+): Promise<{ told: number; right: number; missing: number; refused: number }> {
   let told = 0
-  const store = await LevelStore.open(folder, { ...silentLogger, error: () => { told++ } })
+  const store = await LevelStore.open(folder, {
+    ...silentLogger,
+    error: () => {
+      told++
+    },
+  })
   const found = { told: 0, right: 0, missing: 0, refused: 0 }
   for (let index = 0; index < commits; index++) {
     try {
@@ -52,7 +81,9 @@ async function answers(folder: string, commits: number): Promise<{ told: number;
 }
 
 function fileOf(folder: string, ending: RegExp): string {
-  const name = readdirSync(folder).filter((name) => ending.test(name)).at(-1)
+  const name = readdirSync(folder)
+    .filter((name) => ending.test(name))
+    .at(-1)
   if (name === undefined) throw new Error(`no such file: ${ending.source}`)
   return name
 }
@@ -109,7 +140,10 @@ t.test('Any byte of a table that has changed is found', async (t) => {
     if ((await damageOf(folder)).length === 0) unnoticed.push(position)
     flip(table, position, mask)
   }
-  t.ok(unnoticed.every((position) => position >= unread.from && position < unread.to), String(unnoticed))
+  t.ok(
+    unnoticed.every((position) => position >= unread.from && position < unread.to),
+    String(unnoticed),
+  )
   t.strictSame(await damageOf(folder), [], 'and nothing is found when all are back')
 })
 
@@ -123,36 +157,49 @@ t.test('So is a table that was cut', async (t) => {
   }
 })
 
-t.test('A damaged table gives no wrong answer and leaves no gap; what does not lie in the damaged block is answered', async (t) => {
-  const folder = await filledStore(t, 300, 0)
-  const table = fileOf(folder, /\.ldb$/)
-  const { length } = readFileSync(join(folder, table))
-  for (let position = 50; position < length; position += 997) {
-    const copy = join(t.testdirName, 'copy')
-    cpSync(folder, copy, { recursive: true })
-    flip(join(copy, table), position)
-    const { told, right, missing, refused } = await answers(copy, 300)
-    if (told !== 1 || missing > 0 || right + refused !== 300) t.fail(`byte ${position}: told ${told}, ${right} right, ${missing} missing, ${refused} refused`)
-    if (position === 50) t.ok(right > 100 && refused > 0, `${right} right, ${refused} refused`)
-    rmSync(copy, { recursive: true })
-  }
-})
+t.test(
+  'A damaged table gives no wrong answer and leaves no gap; what does not lie in the damaged block is answered',
+  async (t) => {
+    const folder = await filledStore(t, 300, 0)
+    const table = fileOf(folder, /\.ldb$/)
+    const { length } = readFileSync(join(folder, table))
+    for (let position = 50; position < length; position += 997) {
+      const copy = join(t.testdirName, 'copy')
+      cpSync(folder, copy, { recursive: true })
+      flip(join(copy, table), position)
+      const { told, right, missing, refused } = await answers(copy, 300)
+      if (told !== 1 || missing > 0 || right + refused !== 300)
+        t.fail(`byte ${position}: told ${told}, ${right} right, ${missing} missing, ${refused} refused`)
+      if (position === 50) t.ok(right > 100 && refused > 0, `${right} right, ${refused} refused`)
+      rmSync(copy, { recursive: true })
+    }
+  },
+)
 
-t.test('While a table is damaged nothing is written: LevelDB would merge it, and end the process over keys out of order', async (t) => {
-  const folder = await filledStore(t, 400, 0)
-  flip(join(folder, fileOf(folder, /\.ldb$/)), 50)
-  const store = await LevelStore.open(folder)
-  t.teardown(async () => await store.close())
-  const reason = 'a table of the store is damaged: it must be restored from a backup'
-  t.equal(store.trouble(), reason)
-  await t.rejects(store.statuses.save(repositoryNamed('bob/other'), commitId('000001'), reportOf('ci'), 0), { name: 'StoreFenced', message: reason })
-  await t.rejects(store.deleteRepository(repository), { name: 'StoreFenced' })
-  await t.rejects(collect(store.statuses.scan(repository)), StoreCorrupt)
-  t.equal((await store.statuses.list(repository, commitId('000399'))).length, 1, 'what lies elsewhere can be read')
-  const copy = join(t.testdirName, 'copy')
-  await t.rejects(resultOf(store.maintenance.backUp(copy)), { name: 'BackupRefused', message: /^the store is damaged, and a copy .* See store verify: \d+\.ldb is damaged: / })
-  t.strictSame(readdirSync(copy), [])
-})
+t.test(
+  'While a table is damaged nothing is written: LevelDB would merge it, and end the process over keys out of order',
+  async (t) => {
+    const folder = await filledStore(t, 400, 0)
+    flip(join(folder, fileOf(folder, /\.ldb$/)), 50)
+    const store = await LevelStore.open(folder)
+    t.teardown(async () => await store.close())
+    const reason = 'a table of the store is damaged: it must be restored from a backup'
+    t.equal(store.unavailableReason(), reason)
+    await t.rejects(store.statuses.save(repositoryNamed('bob/other'), commitId('000001'), reportOf('ci'), 0), {
+      name: 'StoreFenced',
+      message: reason,
+    })
+    await t.rejects(store.deleteRepository(repository), { name: 'StoreFenced' })
+    await t.rejects(collect(store.statuses.scan(repository)), StoreCorrupt)
+    t.equal((await store.statuses.list(repository, commitId('000399'))).length, 1, 'what lies elsewhere can be read')
+    const copy = join(t.testdirName, 'copy')
+    await t.rejects(resultOf(store.maintenance.backUp(copy)), {
+      name: 'BackupRefused',
+      message: /^the store is damaged, and a copy .* See store verify: \d+\.ldb is damaged: /,
+    })
+    t.strictSame(readdirSync(copy), [])
+  },
+)
 
 t.test('Any byte of a log that has changed is said', async (t) => {
   const folder = await filledStore(t, 0, 8)
@@ -172,31 +219,37 @@ t.test('Any byte of a log that has changed is said', async (t) => {
   t.ok(missing > 0, 'LevelDB passes over it, so it had to be said')
 })
 
-t.test('What a log has lost is said at every opening, and keeps backups from being made, until an admin removes the note', async (t) => {
-  const folder = await filledStore(t, 0, 8)
-  const log = fileOf(folder, /\.log$/)
-  flip(join(folder, log), 200)
-  const words = [`${log}: what is there at byte`]
-  for (let time = 0; time < 3; time++) {
-    const store = await LevelStore.open(folder)
-    const { problems } = await resultOf(store.maintenance.verify())
-    t.equal(problems.length, 1)
-    t.match(problems[0], words[0])
-    await t.rejects(resultOf(store.maintenance.backUp(join(t.testdirName, 'copy'))), { name: 'BackupRefused' })
-    await store.statuses.save(repository, commitId(`b${time}`), reportOf('ci'), 0)
-    await store.close()
-    t.match(await answers(folder, 0), { told: 1 })
-  }
-  rmSync(join(folder, 'lost.txt'))
-  t.match(await answers(folder, 0), { told: 0 })
-})
+t.test(
+  'What a log has lost is said at every opening, and keeps backups from being made, until an admin removes the note',
+  async (t) => {
+    const folder = await filledStore(t, 0, 8)
+    const log = fileOf(folder, /\.log$/)
+    flip(join(folder, log), 200)
+    const words = [`${log}: what is there at byte`]
+    for (let time = 0; time < 3; time++) {
+      const store = await LevelStore.open(folder)
+      const { problems } = await resultOf(store.maintenance.verify())
+      t.equal(problems.length, 1)
+      t.match(problems[0], words[0])
+      await t.rejects(resultOf(store.maintenance.backUp(join(t.testdirName, 'copy'))), { name: 'BackupRefused' })
+      await store.statuses.save(repository, commitId(`b${time}`), reportOf('ci'), 0)
+      await store.close()
+      t.match(await answers(folder, 0), { told: 1 })
+    }
+    rmSync(join(folder, 'lost.txt'))
+    t.match(await answers(folder, 0), { told: 0 })
+  },
+)
 
-t.test('A note that cannot be read or written keeps the store closed: what LevelDB drops must not be forgotten', async (t) => {
-  const folder = await filledStore(t, 0, 8)
-  flip(join(folder, fileOf(folder, /\.log$/)), 200)
-  mkdirSync(join(folder, 'lost.txt'))
-  await t.rejects(LevelStore.open(folder), { name: 'StoreUnavailable', message: /EISDIR/ })
-})
+t.test(
+  'A note that cannot be read or written keeps the store closed: what LevelDB drops must not be forgotten',
+  async (t) => {
+    const folder = await filledStore(t, 0, 8)
+    flip(join(folder, fileOf(folder, /\.log$/)), 200)
+    mkdirSync(join(folder, 'lost.txt'))
+    await t.rejects(LevelStore.open(folder), { name: 'StoreUnavailable', message: /EISDIR/ })
+  },
+)
 
 t.test('A store whose making was cut off is made', async (t) => {
   const folder = join(t.testdir(), 'store')
@@ -233,19 +286,28 @@ t.test('A hole of zeros in a log is damage', async (t) => {
   const bytes = readFileSync(log)
   const start = bytes.readUInt16LE(4) + 7
   writeFileSync(log, Buffer.from(bytes).fill(0, start, 40_000))
-  t.match(await damageOf(folder), [new RegExp(`\\.log: what is there at byte ${start} is not what was written`), /byte 32768/])
+  t.match(await damageOf(folder), [
+    new RegExp(`\\.log: what is there at byte ${start} is not what was written`),
+    /byte 32768/,
+  ])
 })
 
-t.test('A store whose log is gone is refused, before LevelDB removes anything; an empty file in its place says to go on', async (t) => {
-  const folder = await filledStore(t, 4, 4)
-  const log = fileOf(folder, /\.log$/)
-  rmSync(join(folder, log))
-  const before = readdirSync(folder)
-  await t.rejects(LevelStore.open(folder), { name: 'StoreUnavailable', message: new RegExp(`cannot be opened: its file ${log} is gone, .* restore the store from a backup`) })
-  t.strictSame(readdirSync(folder), before)
-  writeFileSync(join(folder, log), '')
-  t.match(await answers(folder, 8), { right: 4, missing: 4 })
-})
+t.test(
+  'A store whose log is gone is refused, before LevelDB removes anything; an empty file in its place says to go on',
+  async (t) => {
+    const folder = await filledStore(t, 4, 4)
+    const log = fileOf(folder, /\.log$/)
+    rmSync(join(folder, log))
+    const before = readdirSync(folder)
+    await t.rejects(LevelStore.open(folder), {
+      name: 'StoreUnavailable',
+      message: new RegExp(`cannot be opened: its file ${log} is gone, .* restore the store from a backup`),
+    })
+    t.strictSame(readdirSync(folder), before)
+    writeFileSync(join(folder, log), '')
+    t.match(await answers(folder, 8), { right: 4, missing: 4 })
+  },
+)
 
 t.test('A damaged or cut list of tables is refused, or it does not matter; no table is removed', async (t) => {
   const folder = join(t.testdir(), 'store')
@@ -254,7 +316,18 @@ t.test('A damaged or cut list of tables is refused, or it does not matter; no ta
   // So much that LevelDB writes tables meanwhile, and notes them in its list one after the other.
   const description = (): string => randomBytes(500).toString('hex')
   for (let round = 0; round < 3; round++) {
-    await Promise.all(Array.from({ length: 3000 }, async (_, index) => await store.statuses.save(repositoryNamed('bob/large'), commitId('c0ffee'), reportOf(`${round} ${index}`, { description: description() }), 0)))
+    await Promise.all(
+      Array.from(
+        { length: 3000 },
+        async (_, index) =>
+          await store.statuses.save(
+            repositoryNamed('bob/large'),
+            commitId('c0ffee'),
+            reportOf(`${round} ${index}`, { description: description() }),
+            0,
+          ),
+      ),
+    )
   }
   await fill(store, 30, 5)
   await store.close()
@@ -301,20 +374,25 @@ t.test('A table that cannot be read is said', async (t) => {
   t.match(await damageOf(folder), [new RegExp(`^${table} cannot be read: EISDIR`)])
 })
 
-t.test('Tables are looked at for as long as is wanted, and a table that LevelDB has replaced meanwhile is passed over', async (t) => {
-  const folder = await filledStore(t, 20, 0)
-  const inspection = await Inspection.of(folder)
-  t.equal(await inspection.checkTables(() => false), false)
-  rmSync(join(folder, fileOf(folder, /\.ldb$/)))
-  t.equal(await inspection.checkTables(() => true), true)
-  t.strictSame(inspection.damage, [])
-})
+t.test(
+  'Tables are looked at for as long as is wanted, and a table that LevelDB has replaced meanwhile is passed over',
+  async (t) => {
+    const folder = await filledStore(t, 20, 0)
+    const inspection = await Inspection.of(folder)
+    t.equal(await inspection.checkTables(() => false), false)
+    rmSync(join(folder, fileOf(folder, /\.ldb$/)))
+    t.equal(await inspection.checkTables(() => true), true)
+    t.strictSame(inspection.damage, [])
+  },
+)
 
 t.test('A list of tables of another kind is said', async (t) => {
   const folder = await filledStore(t, 2, 0)
   const manifest = fileOf(folder, /^MANIFEST/)
   writeFileSync(join(folder, manifest), manifestOf(99))
-  t.strictSame(await damageOf(folder), [`its list of tables cannot be read: ${manifest} has an entry of unknown kind 99`])
+  t.strictSame(await damageOf(folder), [
+    `its list of tables cannot be read: ${manifest} has an entry of unknown kind 99`,
+  ])
   writeFileSync(join(folder, manifest), manifestOf(1, 100, 2))
   t.strictSame(await damageOf(folder), ['its list of tables cannot be read: the bytes end early'])
 })

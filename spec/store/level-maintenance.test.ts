@@ -2,13 +2,13 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { BackupRefused, StoreUnavailable } from '../../lib/errors.js'
 import { LevelStore } from '../../lib/store/level/level-store.js'
-import { BackupRefused, StoreUnavailable } from '../../lib/store/store.js'
 import { commitId, repositoryNamed } from '../fixtures/names.js'
 import { withRawLevel } from '../fixtures/raw-level.js'
 import { reportOf } from '../fixtures/report.js'
-import { startStoreProcess } from '../fixtures/store-process.js'
 import { withSmallDisk } from '../fixtures/small-disk.js'
+import { startStoreProcess } from '../fixtures/store-process.js'
 import { resultOf } from '../fixtures/work.js'
 
 const repository = repositoryNamed('alice/hello')
@@ -22,17 +22,45 @@ async function openedStore(t: Test, folder: string): Promise<LevelStore> {
 
 /** Statuses of 1 kB each, and a token that was used and a grant. */
 async function fill(store: LevelStore, statuses: number): Promise<void> {
-  await Promise.all(Array.from({ length: statuses }, async (_, index) => await store.statuses.save(repository, commit, reportOf(`check ${index}`, { description: 'x'.repeat(1000) }), 0)))
-  await store.tokens.add({ id: '0a', digest: 'd', user: 'alice', name: '', scopes: [], created_at: '2026-01-31T12:00:00.000Z', expires_at: null })
+  await Promise.all(
+    Array.from(
+      { length: statuses },
+      async (_, index) =>
+        await store.statuses.save(repository, commit, reportOf(`check ${index}`, { description: 'x'.repeat(1000) }), 0),
+    ),
+  )
+  await store.tokens.add({
+    id: '0a',
+    digest: 'd',
+    user: 'alice',
+    name: '',
+    scopes: [],
+    created_at: '2026-01-31T12:00:00.000Z',
+    expires_at: null,
+  })
   await store.tokens.noteUse(new Map([['0a', '2026-01-31T12:00:00.000Z']]))
   await store.grants.set({ owner: 'alice', user: 'bob', access: 'read' })
 }
 
 t.test('Verifying a sound store counts what is in it', async (t) => {
   const store = await openedStore(t, join(t.testdir(), 'store'))
-  t.strictSame(await resultOf(store.maintenance.verify()), { statuses: 0, tokens: 0, grants: 0, damaged: 0, keys: [], problems: [] })
+  t.strictSame(await resultOf(store.maintenance.verify()), {
+    statuses: 0,
+    tokens: 0,
+    grants: 0,
+    damaged: 0,
+    keys: [],
+    problems: [],
+  })
   await fill(store, 12)
-  t.strictSame(await resultOf(store.maintenance.verify()), { statuses: 12, tokens: 1, grants: 1, damaged: 0, keys: [], problems: [] })
+  t.strictSame(await resultOf(store.maintenance.verify()), {
+    statuses: 12,
+    tokens: 1,
+    grants: 1,
+    damaged: 0,
+    keys: [],
+    problems: [],
+  })
 })
 
 t.test('Verifying counts every damaged value of every kind, and names the first thousand', async (t) => {
@@ -41,15 +69,31 @@ t.test('Verifying counts every damaged value of every kind, and names the first 
   await fill(store, 3)
   await store.close()
   const prefix = `alice/hello/${commit.hex}/`
-  const damaged = [`${prefix}check 1`, '!tokens!0a', '!token-uses!0a', '!grants!alice//bob', 'nonsense', `${prefix.slice(0, -2)}/check 1`]
+  const damaged = [
+    `${prefix}check 1`,
+    '!tokens!0a',
+    '!token-uses!0a',
+    '!grants!alice//bob',
+    'nonsense',
+    `${prefix.slice(0, -2)}/check 1`,
+  ]
   await withRawLevel(folder, async (level) => {
     for (const key of damaged) await level.put(key, '{}')
   })
   const second = await openedStore(t, folder)
-  t.strictSame(await resultOf(second.maintenance.verify()), { statuses: 2, tokens: 0, grants: 0, damaged: damaged.length, keys: [...damaged].sort(), problems: [] })
+  t.strictSame(await resultOf(second.maintenance.verify()), {
+    statuses: 2,
+    tokens: 0,
+    grants: 0,
+    damaged: damaged.length,
+    keys: [...damaged].sort(),
+    problems: [],
+  })
   await second.close()
   await withRawLevel(folder, async (level) => {
-    await level.batch(Array.from({ length: 2000 }, (_, index) => ({ type: 'put' as const, key: `nonsense ${index}`, value: '' })))
+    await level.batch(
+      Array.from({ length: 2000 }, (_, index) => ({ type: 'put' as const, key: `nonsense ${index}`, value: '' })),
+    )
   })
   const { damaged: many, keys } = await resultOf((await openedStore(t, folder)).maintenance.verify())
   t.strictSame([many, keys.length], [damaged.length + 2000, 1000])
@@ -95,7 +139,11 @@ t.test('A backup is a store with all that was acknowledged before it began; the 
   t.match(await restored.grants.list(), [{ user: 'bob', access: 'read' }])
   t.match(await resultOf(restored.maintenance.verify()), { damaged: 0, problems: [] })
   await restored.statuses.save(repository, commit, reportOf('check 1'), 1000)
-  t.equal((await store.statuses.list(repository, commit)).length, 8000 + contexts, 'nothing is missing from the original')
+  t.equal(
+    (await store.statuses.list(repository, commit)).length,
+    8000 + contexts,
+    'nothing is missing from the original',
+  )
 })
 
 t.test('During a backup and after it, no other process can open the original', async (t) => {
@@ -115,8 +163,15 @@ t.test('During a backup and after it, no other process can open the original', a
 t.test('A folder with anything in it is refused, and not touched', async (t) => {
   const store = await openedStore(t, join(t.testdir({ full: { file: 'x' } }), 'store'))
   await fill(store, 10)
-  const [full, copy, empty] = ['full', 'copy', 'empty'].map((name) => join(t.testdirName, name)) as [string, string, string]
-  await t.rejects(resultOf(store.maintenance.backUp(full)), { constructor: BackupRefused, message: `${full} is not empty` })
+  const [full, copy, empty] = ['full', 'copy', 'empty'].map((name) => join(t.testdirName, name)) as [
+    string,
+    string,
+    string,
+  ]
+  await t.rejects(resultOf(store.maintenance.backUp(full)), {
+    constructor: BackupRefused,
+    message: `${full} is not empty`,
+  })
   t.strictSame(readdirSync(full), ['file'])
   await resultOf(store.maintenance.backUp(copy))
   const before = readdirSync(copy)
@@ -136,7 +191,10 @@ t.test('A backup of damaged values is refused: it must not take the place of a s
     await level.put(`alice/hello/${commit.hex}/check 1`, '{}')
   })
   const copy = join(t.testdirName, 'copy')
-  await t.rejects(resultOf((await openedStore(t, folder)).maintenance.backUp(copy)), { constructor: BackupRefused, message: /1 values are not what was written$/ })
+  await t.rejects(resultOf((await openedStore(t, folder)).maintenance.backUp(copy)), {
+    constructor: BackupRefused,
+    message: /1 values are not what was written$/,
+  })
   t.strictSame(readdirSync(copy), [])
 })
 
@@ -147,14 +205,21 @@ t.test('A backup can be read by its owner only, whatever the folder; one on a ne
   await resultOf(store.maintenance.backUp(copy))
   const files = readdirSync(copy).filter((name) => name !== 'lost+found')
   t.ok(files.length > 3)
-  t.strictSame(files.filter((name) => (statSync(join(copy, name)).mode & 0o077) !== 0), [])
+  t.strictSame(
+    files.filter((name) => (statSync(join(copy, name)).mode & 0o077) !== 0),
+    [],
+  )
 })
 
 t.test('A backup that was ended half-way is no store, and no folder for another one', async (t) => {
   const store = await openedStore(t, join(t.testdir({ copy: { incomplete: {} } }), 'store'))
   const copy = join(t.testdirName, 'copy')
-  await t.rejects(resultOf(store.maintenance.backUp(copy)), { message: `${copy} is not empty: it has a backup that was not finished` })
-  await t.rejects(LevelStore.open(copy), { message: `the store ${copy} cannot be opened: it is a backup that was not finished` })
+  await t.rejects(resultOf(store.maintenance.backUp(copy)), {
+    message: `${copy} is not empty: it has a backup that was not finished`,
+  })
+  await t.rejects(LevelStore.open(copy), {
+    message: `the store ${copy} cannot be opened: it is a backup that was not finished`,
+  })
 })
 
 t.test('A backup that fails leaves nothing behind', async (t) => {
@@ -169,19 +234,32 @@ t.test('A backup that fails leaves nothing behind', async (t) => {
   t.strictSame(readdirSync(copy), [])
 })
 
-t.test('A disk that is full during a backup harms nothing', { skip: spawnSync('mount', ['--version']).status !== 0 || process.geteuid?.() !== 0 ? 'only root can make a small disk' : false }, async (t) => {
-  const store = await openedStore(t, join(t.testdir(), 'store'))
-  await fill(store, 5000)
-  await withSmallDisk(t, 2, async (disk) => {
-    await t.rejects(resultOf(store.maintenance.backUp(join(disk, 'copy'))), Error)
-    t.strictSame(readdirSync(join(disk, 'copy')), [])
-    t.throws(() => {
-      writeFileSync(join(disk, 'ballast'), Buffer.alloc(3 * 1024 * 1024))
+t.test(
+  'A disk that is full during a backup harms nothing',
+  {
+    skip:
+      spawnSync('mount', ['--version']).status !== 0 || process.geteuid?.() !== 0
+        ? 'only root can make a small disk'
+        : false,
+  },
+  async (t) => {
+    const store = await openedStore(t, join(t.testdir(), 'store'))
+    await fill(store, 5000)
+    await withSmallDisk(t, 2, async (disk) => {
+      await t.rejects(resultOf(store.maintenance.backUp(join(disk, 'copy'))), Error)
+      t.strictSame(readdirSync(join(disk, 'copy')), [])
+      t.throws(() => {
+        writeFileSync(join(disk, 'ballast'), Buffer.alloc(3 * 1024 * 1024))
+      })
+      await t.rejects(
+        resultOf(store.maintenance.backUp(join(disk, 'other'))),
+        StoreUnavailable,
+        'not even to begin is possible',
+      )
+      t.strictSame(readdirSync(join(disk, 'other')), [])
     })
-    await t.rejects(resultOf(store.maintenance.backUp(join(disk, 'other'))), StoreUnavailable, 'not even to begin is possible')
-    t.strictSame(readdirSync(join(disk, 'other')), [])
-  })
-  t.equal(store.trouble(), undefined)
-  await store.statuses.save(repository, commit, reportOf('after'), 0)
-  t.match(await resultOf(store.maintenance.verify()), { statuses: 5001, damaged: 0, problems: [] })
-})
+    t.equal(store.unavailableReason(), undefined)
+    await store.statuses.save(repository, commit, reportOf('after'), 0)
+    t.match(await resultOf(store.maintenance.verify()), { statuses: 5001, damaged: 0, problems: [] })
+  },
+)

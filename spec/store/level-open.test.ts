@@ -1,9 +1,8 @@
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { StoreLocked } from '../../lib/store/store.js'
+import { StoreLocked, StoreUnavailable } from '../../lib/errors.js'
 import { LevelStore } from '../../lib/store/level/level-store.js'
-import { StoreUnavailable } from '../../lib/store/store.js'
 import { startStoreProcess } from '../fixtures/store-process.js'
 
 t.test('A second process gets StoreLocked, until the first has closed the store', async (t) => {
@@ -19,7 +18,7 @@ t.test('So does a second opening in the same process', async (t) => {
   const folder = join(t.testdir(), 'store')
   const store = await LevelStore.open(folder)
   await t.rejects(LevelStore.open(folder), StoreLocked)
-  t.equal(store.trouble(), undefined, 'the first is not disturbed')
+  t.equal(store.unavailableReason(), undefined, 'the first is not disturbed')
   await store.close()
   await (await LevelStore.open(folder)).close()
 })
@@ -40,9 +39,18 @@ t.test('A folder that is there keeps its mode', async (t) => {
 
 t.test('A store that cannot be opened says which one, and why', async (t) => {
   const folder = t.testdir({ file: '', damaged: { CURRENT: 'nonsense\n' } })
-  await t.rejects(LevelStore.open(join(folder, 'file')), { name: 'StoreUnavailable', message: /^the store \/.*\/file cannot be opened: .*EEXIST/ })
-  await t.rejects(LevelStore.open(join(folder, 'file', 'store')), { name: 'StoreUnavailable', message: /^the store \/.*\/file\/store cannot be opened: .*ENOTDIR/ })
-  await t.rejects(LevelStore.open(join(folder, 'damaged')), { name: 'StoreUnavailable', message: /^the store \/.*\/damaged cannot be opened: / })
+  await t.rejects(LevelStore.open(join(folder, 'file')), {
+    name: 'StoreUnavailable',
+    message: /^the store \/.*\/file cannot be opened: .*EEXIST/,
+  })
+  await t.rejects(LevelStore.open(join(folder, 'file', 'store')), {
+    name: 'StoreUnavailable',
+    message: /^the store \/.*\/file\/store cannot be opened: .*ENOTDIR/,
+  })
+  await t.rejects(LevelStore.open(join(folder, 'damaged')), {
+    name: 'StoreUnavailable',
+    message: /^the store \/.*\/damaged cannot be opened: /,
+  })
   writeFileSync(join(folder, 'damaged', 'CURRENT'), '')
   await t.rejects(LevelStore.open(join(folder, 'damaged')), StoreUnavailable)
 })
@@ -52,7 +60,10 @@ t.test('A store whose file CURRENT is gone is not taken for a new one', async (t
   await (await LevelStore.open(folder)).close()
   rmSync(join(folder, 'CURRENT'))
   const before = readdirSync(folder)
-  await t.rejects(LevelStore.open(folder), { name: 'StoreUnavailable', message: /^the store \/.*\/store cannot be opened: its file CURRENT is missing; restore the store from a backup/ })
+  await t.rejects(LevelStore.open(folder), {
+    name: 'StoreUnavailable',
+    message: /^the store \/.*\/store cannot be opened: its file CURRENT is missing; restore the store from a backup/,
+  })
   t.strictSame(readdirSync(folder), before, 'and nothing in it was touched')
 })
 

@@ -1,30 +1,41 @@
-import { once, EventEmitter } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { mkdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import type { Logger } from '../../lib/logger.js'
-import { Database } from '../../lib/store/level/database.js'
+import { StoreFenced, StoreUnavailable } from '../../lib/errors.js'
+import type { Logger } from '../../lib/parts/logger.js'
+import { LevelDatabase } from '../../lib/store/level/database.js'
 import { LevelGrants } from '../../lib/store/level/grants.js'
 import { encode } from '../../lib/store/level/record.js'
 import { LevelStatuses } from '../../lib/store/level/statuses.js'
 import { LevelTokens } from '../../lib/store/level/tokens.js'
-import { Writer } from '../../lib/store/level/writer.js'
-import { StoreFenced, StoreUnavailable } from '../../lib/store/store.js'
+import { LevelWriter } from '../../lib/store/level/writer.js'
 import { commitId, repositoryNamed } from '../fixtures/names.js'
 import { reportOf } from '../fixtures/report.js'
+import { wholeList } from '../fixtures/whole-list.js'
 
-const put = (key: string) => ({ size: 1, reads: [], decide: () => ({ operations: [{ type: 'put' as const, key, value: 'x' }], result: key }) })
+const put = (key: string) => ({
+  size: 1,
+  reads: [],
+  decide: () => ({ operations: [{ type: 'put' as const, key, value: 'x' }], result: key }),
+})
 
 /** A database whose next write fails, and what its log says, as events. */
-async function open(t: Test): Promise<{ folder: string; database: Database; writer: Writer; log: EventEmitter; failNextWrite: () => void }> {
+async function open(t: Test): Promise<{
+  folder: string
+  database: LevelDatabase
+  writer: LevelWriter
+  log: EventEmitter
+  failNextWrite: () => void
+}> {
   const folder = t.testdir({})
-  const database = await Database.open(folder)
+  const database = await LevelDatabase.open(folder)
   const log = new EventEmitter()
   const say = (facts: object, message: string): void => {
     log.emit(message, facts)
   }
   const logger: Logger = { debug: say, info: say, warn: say, error: say }
-  const writer = new Writer(database, logger)
+  const writer = new LevelWriter(database, logger)
   t.teardown(async () => {
     await writer.close()
     await database.close()
@@ -46,11 +57,11 @@ t.test('A database that cannot be opened again is tried again, until it can', as
   failNextWrite()
   await t.rejects(writer.apply(put('b')), { name: 'StoreFenced', cause: { message: 'the disk is gone' } })
   for (let failures = 1; failures <= 2; failures++) await once(log, 'the store does not accept writes yet')
-  t.match(writer.trouble, /is being opened again/)
+  t.match(writer.unavailableReason, /is being opened again/)
   await t.rejects(database.read(['a']), StoreUnavailable)
   renameSync(join(folder, 'elsewhere'), join(folder, 'CURRENT'))
   await once(log, 'the store accepts writes again')
-  t.equal(writer.trouble, undefined)
+  t.equal(writer.unavailableReason, undefined)
   t.equal(await writer.apply(put('c')), 'c')
   t.strictSame(await database.read(['a', 'b', 'c']), ['x', undefined, 'x'])
 })
@@ -74,7 +85,10 @@ t.test('A store that fails again and again is opened less and less often', async
     await t.rejects(writer.apply(put('a')), StoreFenced)
     pauses.push((await recovered)[0].ms)
   }
-  t.ok(pauses.every((pause, index) => pause >= 49 * 2 ** index), String(pauses))
+  t.ok(
+    pauses.every((pause, index) => pause >= 49 * 2 ** index),
+    String(pauses),
+  )
 })
 
 t.test('Closing does not wait for a disk that stays broken', async (t) => {
@@ -84,27 +98,57 @@ t.test('Closing does not wait for a disk that stays broken', async (t) => {
   await t.rejects(writer.apply(put('a')), StoreFenced)
   await once(log, 'the store does not accept writes yet')
   await writer.close()
-  t.equal(writer.trouble, 'the store is closed')
+  t.equal(writer.unavailableReason, 'the store is closed')
   await t.rejects(writer.apply(put('b')), { message: 'the store is closed' })
 })
 
-t.test('After it was opened again nothing is answered from memory: a change that failed may be on disk after all', async (t) => {
-  const { database, writer, log, failNextWrite } = await open(t)
-  const [statuses, tokens, grants] = [new LevelStatuses(database, writer), new LevelTokens(database, writer), new LevelGrants(database, writer)]
-  const [repository, commit] = [repositoryNamed('alice/hello'), commitId('c0ffee')]
-  const token = { id: '0a', digest: 'd', user: 'alice', name: '', scopes: [], created_at: '2026-01-31T12:00:00.000Z', expires_at: null }
-  await statuses.save(repository, commit, reportOf('ci'), 0)
-  await tokens.add(token)
-  await grants.set({ owner: 'alice', user: 'bob', access: 'write' })
-  const known = async (): Promise<unknown[]> => [(JSON.parse((await statuses.serialised(repository, commit)).bytes.toString()) as { state: string }).state, await tokens.get('0a'), (await grants.of('bob', repository))[0]?.access]
-  t.strictSame(await known(), ['success', token, 'write'])
+t.test(
+  'After it was opened again nothing is answered from memory: a change that failed may be on disk after all',
+  async (t) => {
+    const { database, writer, log, failNextWrite } = await open(t)
+    const [statuses, tokens, grants] = [
+      new LevelStatuses(database, writer),
+      new LevelTokens(database, writer),
+      new LevelGrants(database, writer),
+    ]
+    const [repository, commit] = [repositoryNamed('alice/hello'), commitId('c0ffee')]
+    const token = {
+      id: '0a',
+      digest: 'd',
+      user: 'alice',
+      name: '',
+      scopes: [],
+      created_at: '2026-01-31T12:00:00.000Z',
+      expires_at: null,
+    }
+    await statuses.save(repository, commit, reportOf('ci'), 0)
+    await tokens.add(token)
+    await grants.set({ owner: 'alice', user: 'bob', access: 'write' })
+    const known = async (): Promise<unknown[]> => [
+      (JSON.parse((await wholeList({ statuses }, repository, commit)).bytes.toString()) as { state: string }).state,
+      await tokens.get('0a'),
+      (await grants.of('bob', repository))[0]?.access,
+    ]
+    t.strictSame(await known(), ['success', token, 'write'])
 
-  const [key, grant] = [`alice/hello/${commit.hex}/ci`, '!grants!alice//bob']
-  const status = { id: 'x', state: 'failure', description: null, target_url: null, created_at: '2026-01-31T12:00:00.000Z', updated_at: '2026-01-31T12:00:00.000Z' }
-  await database.write([{ type: 'put', key, value: encode(key, status) }, { type: 'del', key: '!tokens!0a' }, { type: 'put', key: grant, value: encode(grant, { access: 'read' }) }])
-  failNextWrite()
-  const recovered = once(log, 'the store accepts writes again')
-  await t.rejects(writer.apply(put('a')), StoreFenced)
-  await recovered
-  t.strictSame(await known(), ['failure', undefined, 'read'])
-})
+    const [key, grant] = [`alice/hello/${commit.hex}/ci`, '!grants!alice//bob']
+    const status = {
+      id: 'x',
+      state: 'failure',
+      description: null,
+      target_url: null,
+      created_at: '2026-01-31T12:00:00.000Z',
+      updated_at: '2026-01-31T12:00:00.000Z',
+    }
+    await database.write([
+      { type: 'put', key, value: encode(key, status) },
+      { type: 'del', key: '!tokens!0a' },
+      { type: 'put', key: grant, value: encode(grant, { access: 'read' }) },
+    ])
+    failNextWrite()
+    const recovered = once(log, 'the store accepts writes again')
+    await t.rejects(writer.apply(put('a')), StoreFenced)
+    await recovered
+    t.strictSame(await known(), ['failure', undefined, 'read'])
+  },
+)

@@ -12,7 +12,10 @@ t.test('A damaged status moves with its repository, and stays damaged: never a s
   const store = await filled(folder, { [`${from.full}/${commit.hex}/ci`]: 'damaged' })
   t.teardown(async () => await store.close())
   await store.renameRepository(from, to)
-  await t.rejects(store.statuses.list(to, commit), { name: 'StoreCorrupt', message: `the value of "${to.full}/${commit.hex}/ci" is damaged` })
+  await t.rejects(store.statuses.list(to, commit), {
+    name: 'StoreCorrupt',
+    message: `the value of "${to.full}/${commit.hex}/ci" is damaged`,
+  })
   t.strictSame(await store.statuses.list(from, commit), [])
   await store.deleteRepository(to)
   t.strictSame(await store.statuses.list(to, commit), [], 'and goes with it')
@@ -31,8 +34,13 @@ t.test('Where both names have a status of a context, a damaged one gives way to 
 /** A store with two statuses in each repository, some values changed behind its back. */
 async function filled(folder: string, changed: Record<string, string>, repositories = [from]): Promise<LevelStore> {
   const store = await LevelStore.open(folder)
-  for (const repository of repositories) for (const context of ['ci', 'lint']) await store.statuses.save(repository, commit, reportOf(context), 0)
+  for (const repository of repositories)
+    for (const context of ['ci', 'lint']) await store.statuses.save(repository, commit, reportOf(context), 0)
   await store.close()
-  await withRawLevel(folder, async (level) => await level.batch(Object.entries(changed).map(([key, value]) => ({ type: 'put' as const, key, value }))))
+  await withRawLevel(
+    folder,
+    async (level) =>
+      await level.batch(Object.entries(changed).map(([key, value]) => ({ type: 'put' as const, key, value }))),
+  )
   return await LevelStore.open(folder)
 }

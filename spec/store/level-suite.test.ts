@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { openStore } from '../../lib/store/open-store.js'
+import { openStore } from '../../lib/embedding/open-store.js'
 import { storeSuite } from '../suites/store.js'
 
 const folder = t.testdir()

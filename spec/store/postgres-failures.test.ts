@@ -1,13 +1,15 @@
-import { createServer } from 'node:net'
 import { once } from 'node:events'
+import { createServer } from 'node:net'
 import t, { type Test } from 'tap'
-import type { Logger } from '../../lib/logger.js'
-import { idleMeter, type Meter } from '../../lib/meter.js'
-import { openStore } from '../../lib/store/open-store.js'
-import { StoreFenced, StoreUnavailable, type Store } from '../../lib/store/store.js'
+import { openStore } from '../../lib/embedding/open-store.js'
+import { StoreFenced, StoreUnavailable } from '../../lib/errors.js'
+import type { Logger } from '../../lib/parts/logger.js'
+import { noopMeter, type Meter } from '../../lib/parts/meter.js'
+import type { Store } from '../../lib/parts/store.js'
 import { commitId, repositoryNamed } from '../fixtures/names.js'
 import { isMissing, PostgresServer, sql } from '../fixtures/postgres.js'
 import { reportOf } from '../fixtures/report.js'
+import { until } from '../fixtures/within.js'
 import { collect } from '../suites/store.js'
 
 const repository = repositoryNamed('alice/hello')
@@ -33,7 +35,12 @@ t.test('Failures of the database', { skip: isMissing }, async (t) => {
     const logger: Logger = { debug: line, info: line, warn: line, error: line }
     const measured: string[] = []
     const gauges = new Map<string, () => number | Promise<number>>()
-    const meter: Meter = { ...idleMeter, batchWritten: (changes) => void measured.push(`${changes} written`), storeFenced: () => void measured.push('fenced'), gauge: (name, read) => void gauges.set(name, read) }
+    const meter: Meter = {
+      ...noopMeter,
+      batchWritten: (changes) => void measured.push(`${changes} written`),
+      storeFenced: () => void measured.push('fenced'),
+      gauge: (name, read) => void gauges.set(name, read),
+    }
     const store = await openStore(url, logger, meter)
     t.teardown(async () => await store.close())
     return {
@@ -52,7 +59,8 @@ t.test('Failures of the database', { skip: isMissing }, async (t) => {
     await sql(
       url,
       `CREATE SEQUENCE turns;
-      CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF nextval('turns') = 1 THEN ${then}; END IF; RETURN NEW; END $$;
+      CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF nextval('turns') = 1 THEN ${then}; END IF;
+  RETURN NEW; END $$;
       CREATE TRIGGER fail BEFORE INSERT ON commit_status.${table} FOR EACH ROW EXECUTE FUNCTION fail()`,
     )
   }
@@ -71,33 +79,46 @@ t.test('Failures of the database', { skip: isMissing }, async (t) => {
     const { url, save, store, contexts, measured, gauges } = await open(t)
     await failing(url, 'statuses', "RAISE EXCEPTION 'on purpose' USING ERRCODE = '08006'")
     await t.rejects(save('a'), { name: 'StoreUnavailable', message: 'the database cannot be used: on purpose, 08006' })
-    t.equal(store.trouble(), 'the database cannot be used: on purpose, 08006')
+    t.equal(store.unavailableReason(), 'the database cannot be used: on purpose, 08006')
     await save('b')
-    t.equal(store.trouble(), undefined, 'a report that was saved shows that all is well')
+    t.equal(store.unavailableReason(), undefined, 'a report that was saved shows that all is well')
     t.strictSame(await contexts(), ['b'])
     t.strictSame(measured, ['fenced', '1 written'])
     await sql(url, 'DROP SCHEMA commit_status CASCADE')
     await store.close()
-    t.strictSame(await Promise.all([gauges.get('queuedChanges')?.(), gauges.get('storeBytes')?.()]), [0, NaN], 'what cannot be told is not a number')
+    t.strictSame(
+      await Promise.all([gauges.get('queuedChanges')?.(), gauges.get('storeBytes')?.()]),
+      [0, NaN],
+      'what cannot be told is not a number',
+    )
   })
 
-  t.test('A report that was surely not saved is sent again: it met another, or the server began too late', async (t) => {
-    for (const then of ["RAISE EXCEPTION 'on purpose' USING ERRCODE = '40001'", 'RETURN NULL']) {
-      const { url, save, contexts } = await open(t)
-      await failing(url, 'statuses', then)
-      await Promise.all(['a', 'b', 'c'].map(save))
-      t.strictSame(await contexts(), ['a', 'b', 'c'])
-    }
-  })
+  t.test(
+    'A report that was surely not saved is sent again: it met another, or the server began too late',
+    async (t) => {
+      for (const then of ["RAISE EXCEPTION 'on purpose' USING ERRCODE = '40001'", 'RETURN NULL']) {
+        const { url, save, contexts } = await open(t)
+        await failing(url, 'statuses', then)
+        await Promise.all(['a', 'b', 'c'].map(save))
+        t.strictSame(await contexts(), ['a', 'b', 'c'])
+      }
+    },
+  )
 
   t.test('What cannot be put right by trying again fails at once, with its reason', async (t) => {
     const { url, store } = await open(t)
     await sql(url, 'ALTER TABLE commit_status.grants RENAME TO others')
-    await t.rejects(store.grants.list(), { name: 'StoreUnavailable', message: 'the database cannot be used: relation "commit_status.grants" does not exist, 42P01' })
+    await t.rejects(store.grants.list(), {
+      name: 'StoreUnavailable',
+      message: 'the database cannot be used: relation "commit_status.grants" does not exist, 42P01',
+    })
     await sql(url, 'ALTER TABLE commit_status.statuses RENAME TO other_statuses')
     await t.rejects(collect(store.statuses.scan(repository)), StoreUnavailable)
     await server.sql('postgres', `ALTER DATABASE ${new URL(url).pathname.slice(1)} ALLOW_CONNECTIONS false`)
-    await t.rejects(collect(store.statuses.scan(repository)), { name: 'StoreUnavailable', message: /is not currently accepting connections, 55000$/ })
+    await t.rejects(collect(store.statuses.scan(repository)), {
+      name: 'StoreUnavailable',
+      message: /is not currently accepting connections, 55000$/,
+    })
   })
 
   t.test('A text that the database does not take is refused, and those reported with it are saved', async (t) => {
@@ -107,7 +128,7 @@ t.test('Failures of the database', { skip: isMissing }, async (t) => {
     await t.rejects(bad, { name: 'DatabaseFailure', message: /invalid byte sequence/ })
     await Promise.all(good)
     t.strictSame(await contexts(), ['a', 'b'])
-    t.equal(store.trouble(), undefined)
+    t.equal(store.unavailableReason(), undefined)
   })
 
   t.test('A move that fails half-way has moved nothing', async (t) => {
@@ -117,7 +138,10 @@ t.test('Failures of the database', { skip: isMissing }, async (t) => {
     const grant = { owner: 'alice', repository, user: 'bob', access: 'read' } as const
     await store.grants.set(grant)
     await failing(url, 'grants', "RAISE EXCEPTION 'on purpose' USING ERRCODE = '58030'")
-    await t.rejects(store.renameRepository(repository, moved), { name: 'StoreUnavailable', message: 'the database cannot be used: on purpose, 58030' })
+    await t.rejects(store.renameRepository(repository, moved), {
+      name: 'StoreUnavailable',
+      message: 'the database cannot be used: on purpose, 58030',
+    })
     t.strictSame(await contexts(), ['a'])
     t.strictSame(await store.grants.list(), [grant])
     await store.renameRepository(repository, moved)
@@ -129,7 +153,11 @@ t.test('Failures of the database', { skip: isMissing }, async (t) => {
     const { url, save, contexts, lines } = await open(t)
     for (let round = 0; round < 5; round++) {
       await save(`check ${round}`)
-      await sql(url, 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()')
+      await sql(
+        url,
+        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> ' +
+          'pg_backend_pid()',
+      )
     }
     t.equal((await contexts()).length, 5)
     t.ok(lines.includes('an idle connection to the database broke'))
@@ -138,7 +166,10 @@ t.test('Failures of the database', { skip: isMissing }, async (t) => {
   t.test('A server without a free connection is asked again until there is one', async (t) => {
     const url = await server.database()
     await server.sql('postgres', 'CREATE ROLE service LOGIN')
-    await sql(url, 'GRANT USAGE ON SCHEMA commit_status TO service; GRANT SELECT ON ALL TABLES IN SCHEMA commit_status TO service')
+    await sql(
+      url,
+      'GRANT USAGE ON SCHEMA commit_status TO service; GRANT SELECT ON ALL TABLES IN SCHEMA commit_status TO service',
+    )
     await sql(url, 'ALTER ROLE service CONNECTION LIMIT 0')
     const opening = openStore(url.replace('postgres@', 'service@'))
     await sql(url, 'ALTER ROLE service CONNECTION LIMIT 1')
@@ -147,41 +178,55 @@ t.test('Failures of the database', { skip: isMissing }, async (t) => {
     await store.close()
   })
 
-  t.test('A server that has come to read only is none: lists neither, since they may be old; until it writes again', async (t) => {
-    const { store, save, contexts, lines } = await open(t)
-    await save('a')
-    await server.sql('postgres', 'ALTER SYSTEM SET default_transaction_read_only = on')
-    await server.sql('postgres', 'SELECT pg_reload_conf()')
-    await t.rejects(contexts(), { message: 'the database cannot be used: the server is read-only' })
-    await t.rejects(save('b'), { message: /read-only/ })
-    t.match(store.trouble(), /read-only/)
-    await t.rejects(save('b'), { name: 'StoreFenced' }, 'which is said once in the log')
-    await t.rejects(openStore(await server.template()), { message: /read-only/ })
-    const writing = 'SET default_transaction_read_only = off;'
-    await server.sql('postgres', `${writing} ALTER SYSTEM RESET default_transaction_read_only`).catch(async () => {
-      server.configure({ default_transaction_read_only: 'off' })
-    })
-    await server.sql('postgres', 'SELECT pg_reload_conf()')
-    while (store.trouble() !== undefined) await new Promise((resolve) => setImmediate(resolve))
-    await save('b')
-    t.strictSame(await contexts(), ['a', 'b'])
-    t.strictSame(lines.filter((line) => line.startsWith('the database')), ['the database takes no writes: reports are refused', 'the database takes writes again'])
-  })
+  t.test(
+    'A server that has come to read only is none: lists neither, since they may be old; until it writes again',
+    async (t) => {
+      const { store, save, contexts, lines } = await open(t)
+      await save('a')
+      await server.sql('postgres', 'ALTER SYSTEM SET default_transaction_read_only = on')
+      await server.sql('postgres', 'SELECT pg_reload_conf()')
+      // The process of a connection takes the setting up when it gets round to it.
+      const refused = until(async () => (await contexts()).length === 0)
+      await t.rejects(refused, { message: 'the database cannot be used: the server is read-only' })
+      await t.rejects(save('b'), { message: /read-only/ })
+      t.match(store.unavailableReason(), /read-only/)
+      await t.rejects(save('b'), { name: 'StoreFenced' }, 'which is said once in the log')
+      await t.rejects(openStore(await server.template()), { message: /read-only/ })
+      const writing = 'SET default_transaction_read_only = off;'
+      await server.sql('postgres', `${writing} ALTER SYSTEM RESET default_transaction_read_only`).catch(async () => {
+        server.configure({ default_transaction_read_only: 'off' })
+      })
+      await server.sql('postgres', 'SELECT pg_reload_conf()')
+      await until(() => store.unavailableReason() === undefined)
+      await save('b')
+      t.strictSame(await contexts(), ['a', 'b'])
+      t.strictSame(
+        lines.filter((line) => line.startsWith('the database')),
+        ['the database takes no writes: reports are refused', 'the database takes writes again'],
+      )
+    },
+  )
 
   t.test('A server that stands still costs seconds, and what it does too late is nothing', async (t) => {
     const { url, store, save, contexts } = await open(t)
     await save('before')
-    const backends = (await sql(url, 'SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()')).map(({ pid }) => pid)
+    const backends = (
+      await sql(url, 'SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()')
+    ).map(({ pid }) => pid)
     server.freeze('SIGSTOP')
     const begun = performance.now()
-    await t.rejects(save('late'), { name: 'StoreUnavailable', message: 'the database cannot be used: Query read timeout' })
+    await t.rejects(save('late'), {
+      name: 'StoreUnavailable',
+      message: 'the database cannot be used: Query read timeout',
+    })
     t.ok(performance.now() - begun < 5000)
-    t.equal(store.trouble(), 'the database cannot be used: Query read timeout')
+    t.equal(store.unavailableReason(), 'the database cannot be used: Query read timeout')
     await t.rejects(contexts(), StoreFenced)
     server.freeze('SIGCONT')
-    let left = 1
-    while (left > 0) left = Number((await sql(url, 'SELECT count(*) FROM pg_stat_activity WHERE pid = ANY ($1)', [backends]))[0]?.['count'])
-    while (store.trouble() !== undefined) await new Promise((resolve) => setImmediate(resolve))
+    await until(
+      async () => (await sql(url, 'SELECT 1 FROM pg_stat_activity WHERE pid = ANY ($1)', [backends])).length === 0,
+    )
+    await until(() => store.unavailableReason() === undefined)
     t.strictSame(await contexts(), ['before'])
   })
 
@@ -206,7 +251,10 @@ t.test('Failures of the database', { skip: isMissing }, async (t) => {
     await store.close()
     t.ok(performance.now() - begun < 3000)
     server.freeze('SIGCONT')
-    await t.rejects(scan.next().then(async () => await collect(store.statuses.scan(repository))), StoreUnavailable)
+    await t.rejects(
+      scan.next().then(async () => await collect(store.statuses.scan(repository))),
+      StoreUnavailable,
+    )
   })
 
   t.test('Where nobody answers, or something else does, a store does not open', async (t) => {
@@ -214,22 +262,29 @@ t.test('Failures of the database', { skip: isMissing }, async (t) => {
     await once(silent, 'listening')
     const { port } = silent.address() as { port: number }
     t.teardown(() => silent.close())
-    const addresses = { [`postgres://u:secret@127.0.0.1:${port}/d`]: /timeout/, 'postgres://u:secret@127.0.0.1:1/d': /ECONNREFUSED/, 'postgres://u:secret@:x/d': /Invalid URL/ }
-    await Promise.all(Object.entries(addresses).map(async ([address, message]) => {
-      const error: unknown = await openStore(address).catch((error: unknown) => error)
-      t.match(error, { name: 'StoreUnavailable', message })
-      t.notMatch(String(error), 'secret')
-    }))
+    const addresses = {
+      [`postgres://u:secret@127.0.0.1:${port}/d`]: /timeout/,
+      'postgres://u:secret@127.0.0.1:1/d': /ECONNREFUSED/,
+      'postgres://u:secret@:x/d': /Invalid URL/,
+    }
+    await Promise.all(
+      Object.entries(addresses).map(async ([address, message]) => {
+        const error: unknown = await openStore(address).catch((error: unknown) => error)
+        t.match(error, { name: 'StoreUnavailable', message })
+        t.notMatch(String(error), 'secret')
+      }),
+    )
   })
 
   t.test('While nothing is reported, it is looked whether the database takes writes', async (t) => {
     const { store, url } = await open(t)
-    const rows = async (): Promise<unknown> => (await sql(url, 'SELECT count(*)::int AS count FROM commit_status.probes'))[0]?.['count']
-    while ((await rows()) === 0);
+    const rows = async (): Promise<unknown> =>
+      (await sql(url, 'SELECT count(*)::int AS count FROM commit_status.probes'))[0]?.['count']
+    await until(async () => (await rows()) !== 0)
     await sql(url, 'ALTER TABLE commit_status.probes RENAME TO gone')
-    while (store.trouble() === undefined) await new Promise((resolve) => setImmediate(resolve))
-    t.match(store.trouble(), /relation "commit_status.probes" does not exist/)
+    await until(() => store.unavailableReason() !== undefined)
+    t.match(store.unavailableReason(), /relation "commit_status.probes" does not exist/)
     await sql(url, 'ALTER TABLE commit_status.gone RENAME TO probes')
-    while (store.trouble() !== undefined) await new Promise((resolve) => setImmediate(resolve))
+    await until(() => store.unavailableReason() === undefined)
   })
 })

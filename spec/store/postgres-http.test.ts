@@ -2,7 +2,6 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { nodeArguments } from '../fixtures/node-arguments.js'
 import { isMissing, PostgresServer } from '../fixtures/postgres.js'
 
 const folder = fileURLToPath(new URL('../http', import.meta.url))
@@ -14,7 +13,14 @@ t.test('The specification of the API holds on PostgreSQL', { skip: isMissing, ti
   const server = await PostgresServer.start(t)
   const environment = { ...process.env, COMMIT_STATUS_TEST_STORE: await server.template() }
   t.jobs = 2
-  for (const name of readdirSync(folder).sort()) {
-    void t.spawn(process.execPath, [...nodeArguments, join(folder, name)], { env: environment, buffered: true }, name)
+  for (const name of readdirSync(folder)
+    .filter((file) => file.endsWith('.test.ts'))
+    .sort()) {
+    void t.spawn(
+      process.execPath,
+      [...process.execArgv, join(folder, name)],
+      { env: environment, buffered: true },
+      name,
+    )
   }
 })

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import t from 'tap'
-import { openStore } from '../../lib/store/open-store.js'
+import { openStore } from '../../lib/embedding/open-store.js'
 import { LIST_SEVERAL } from '../../lib/store/postgres/statuses.js'
 import { commitId, repositoryNamed } from '../fixtures/names.js'
 import { isMissing, PostgresServer, sql } from '../fixtures/postgres.js'
@@ -10,33 +10,51 @@ t.test('Lists that are asked for together', { skip: isMissing }, async (t) => {
   const server = await PostgresServer.start(t)
 
   t.test('Each gets its own statuses, in their order, of its own repository', async (t) => {
-    const { statuses, close } = await openStore(await server.database()).then((store) => ({ statuses: store.statuses, close: async () => await store.close() }))
+    const { statuses, close } = await openStore(await server.database()).then((store) => ({
+      statuses: store.statuses,
+      close: async () => await store.close(),
+    }))
     t.teardown(close)
     const names = ['alice/hello', 'bob/hello'].map((name) => repositoryNamed(name))
     const commits = ['a', 'b', 'c'].map((digits) => commitId(digits))
-    for (const name of names) for (const commit of commits.slice(0, 2)) for (const context of ['b', 'é', 'a']) await statuses.save(name, commit, reportOf(context, { description: `${name.full} ${commit.hex}` }), 0)
+    for (const name of names)
+      for (const commit of commits.slice(0, 2))
+        for (const context of ['b', 'é', 'a'])
+          await statuses.save(name, commit, reportOf(context, { description: `${name.full} ${commit.hex}` }), 0)
     const asked = names.flatMap((name) => commits.map(async (commit) => await statuses.list(name, commit)))
-    const found = (await Promise.all(asked)).map((list) => list.map(({ sha, context, description }) => [sha, context, description]))
-    const expected = names.flatMap((name) => commits.map((commit, index) => (index === 2 ? [] : ['a', 'b', 'é'].map((context) => [commit.hex, context, `${name.full} ${commit.hex}`]))))
+    const found = (await Promise.all(asked)).map((list) =>
+      list.map(({ sha, context, description }) => [sha, context, description]),
+    )
+    const expected = names.flatMap((name) =>
+      commits.map((commit, index) =>
+        index === 2 ? [] : ['a', 'b', 'é'].map((context) => [commit.hex, context, `${name.full} ${commit.hex}`]),
+      ),
+    )
     t.strictSame(found, expected)
   })
 
   t.test('Each is looked up by its key, whatever PostgreSQL thinks of the size of repositories', async (t) => {
     const url = await server.database()
-    const fill = (repository: string, commits: number, times: string): string => `INSERT INTO commit_status.statuses (repository, sha, context, id, state, created_at, updated_at)
-      SELECT convert_to(${repository}, 'UTF8'), decode(md5(c::text) || '00000000', 'hex'), 'ci', 'id', 'success', 0, 0 FROM ${times} generate_series(1, ${commits}) AS c`
-    await sql(url, fill("'bob/r' || r", 3, 'generate_series(1, 20000) AS r,'))
-    await sql(url, fill("'alice/large'", 20_000, ''))
+    const fill = (
+      repository: string,
+      commits: number,
+      times: string,
+    ): string => `INSERT INTO commit_status.statuses (repository, sha, context, id, state, created_at, updated_at)
+      SELECT convert_to(${repository}, 'UTF8'), decode(md5(c::text) || '00000000', 'hex'), 'ci', 'id', 'success', 0, 0
+  FROM ${times} generate_series(1, ${commits}) AS c`
+    await sql(url, fill("'bob/r' || r || '/'", 3, 'generate_series(1, 20000) AS r,'))
+    await sql(url, fill("'alice/large/'", 20_000, ''))
     await sql(url, 'ANALYZE commit_status.statuses')
     const client = new pg.Client({ connectionString: url })
     t.teardown(async () => await client.end())
     await client.connect()
     // As PostgreSQL may do with what it has carried out a few times.
     await client.query('SET plan_cache_mode = force_generic_plan')
-    await client.query(`PREPARE lists (bytea, bytea[]) AS ${LIST_SEVERAL.text}`)
-    const { rows } = await client.query("EXPLAIN (COSTS OFF) EXECUTE lists ('alice/large', ARRAY['\\x00'::bytea, '\\x01'])")
+    await client.query(`PREPARE lists (bytea[], bytea[], bigint) AS ${LIST_SEVERAL.text}`)
+    const asked = "ARRAY['alice/large/'::bytea, 'alice/large/'], ARRAY['\\x00'::bytea, '\\x01']"
+    const { rows } = await client.query(`EXPLAIN (COSTS OFF) EXECUTE lists (${asked}, 101)`)
     const text = JSON.stringify(rows)
-    t.match(text, /Index Cond: \(\(repository = \$1\) AND \(sha = /, text)
+    t.match(text, /Index Cond: \(\(repository = c\.in_repository\) AND \(sha = /, text)
     t.notMatch(text, /Filter/)
   })
 })

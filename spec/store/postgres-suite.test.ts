@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openStore } from '../../lib/store/open-store.js'
+import { openStore } from '../../lib/embedding/open-store.js'
 import { isMissing, PostgresServer } from '../fixtures/postgres.js'
 import { storeSuite } from '../suites/store.js'
 

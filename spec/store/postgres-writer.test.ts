@@ -1,24 +1,27 @@
 import t from 'tap'
-import type { Logger } from '../../lib/logger.js'
-import { silentLogger } from '../../lib/logger.js'
-import { DatabaseFailure } from '../../lib/store/postgres/failure.js'
-import { Writer } from '../../lib/store/postgres/writer.js'
-import { StoreOverloaded, StoreUnavailable } from '../../lib/store/store.js'
+import { StoreOverloaded, StoreUnavailable } from '../../lib/errors.js'
+import { silentLogger, type Logger } from '../../lib/parts/logger.js'
+import { DatabaseFailure } from '../../lib/store/postgres/database-failure.js'
+import { PostgresWriter } from '../../lib/store/postgres/writer.js'
 
 /** A writer whose statements end when the test says so. */
 class Statements {
   readonly sent: string[][] = []
   readonly #ends: (() => void)[] = []
   readonly lines: string[] = []
-  readonly writer: Writer<string, string>
+  readonly writer: PostgresWriter<string, string>
 
   constructor(bounds?: { changes: number; size: number }) {
     const logger: Logger = { ...silentLogger, warn: (_facts, message) => void this.lines.push(message) }
-    this.writer = new Writer<string, string>(async (rows) => {
-      this.sent.push([...rows])
-      await new Promise<void>((resolve) => this.#ends.push(resolve))
-      return rows.map((row) => `saved ${row}`)
-    }, logger, bounds)
+    this.writer = new PostgresWriter<string, string>(
+      async (rows) => {
+        this.sent.push([...rows])
+        await new Promise<void>((resolve) => this.#ends.push(resolve))
+        return rows.map((row) => `saved ${row}`)
+      },
+      logger,
+      bounds,
+    )
   }
 
   apply(key: string, row = key): Promise<string> {
@@ -49,12 +52,20 @@ t.test('What arrives together goes together, what arrives meanwhile joins the ne
   t.strictSame(statements.sent.slice(2), [['e', 'f']])
   await statements.end()
   await statements.end()
-  t.strictSame(await Promise.all([...first, ...second, ...third]), ['a', 'b', 'c', 'd', 'e', 'f'].map((key) => `saved ${key}`))
+  t.strictSame(
+    await Promise.all([...first, ...second, ...third]),
+    ['a', 'b', 'c', 'd', 'e', 'f'].map((key) => `saved ${key}`),
+  )
 })
 
 t.test('Changes of one key are made one after the other, and hold up no other', async (t) => {
   const statements = new Statements()
-  const all = Promise.all([statements.apply('a', 'a1'), statements.apply('a', 'a2'), statements.apply('b'), statements.apply('a', 'a3')])
+  const all = Promise.all([
+    statements.apply('a', 'a1'),
+    statements.apply('a', 'a2'),
+    statements.apply('b'),
+    statements.apply('a', 'a3'),
+  ])
   await turn()
   t.strictSame(statements.sent, [['a1', 'b']])
   await statements.end()
@@ -83,11 +94,17 @@ t.test('A change that is made alone comes after all before it and before all aft
   await turn()
   await statements.end()
   t.strictSame(await Promise.all([before, after]), ['saved a', 'saved b'])
-  await t.rejects(statements.writer.applyAlone(() => Promise.reject(new Error('no'))), { message: 'no' })
+  await t.rejects(
+    statements.writer.applyAlone(() => Promise.reject(new Error('no'))),
+    { message: 'no' },
+  )
 })
 
 t.test('More than may wait is refused at once, and said once', async (t) => {
-  for (const bounds of [{ changes: 2, size: 100 }, { changes: 100, size: 2 }]) {
+  for (const bounds of [
+    { changes: 2, size: 100 },
+    { changes: 100, size: 2 },
+  ]) {
     const statements = new Statements(bounds)
     const accepted = [statements.apply('a'), statements.apply('b')]
     await t.rejects(statements.apply('c'), StoreOverloaded)
@@ -120,12 +137,15 @@ t.test('Closing refuses what comes, and waits for what was accepted', async (t) 
 t.test('A value that the database does not take costs nobody else anything', async (t) => {
   const refusal = DatabaseFailure.of(Object.assign(new Error('bad'), { severity: 'ERROR', code: '22021' }), true)
   const sent: string[] = []
-  const writer = new Writer<string, string>(async (rows) => {
+  const writer = new PostgresWriter<string, string>(async (rows) => {
     sent.push(rows.join())
     if (rows.includes('bad')) throw refusal
     return await Promise.resolve([...rows])
   }, silentLogger)
   const answers = await Promise.allSettled(['a', 'bad', 'b'].map((key) => writer.apply({ key, size: 1, row: key })))
-  t.strictSame(answers.map(({ status }) => status), ['fulfilled', 'rejected', 'fulfilled'])
+  t.strictSame(
+    answers.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  )
   t.strictSame(sent, ['a,bad,b', 'a', 'bad', 'b'])
 })

@@ -1,5 +1,6 @@
 import type { Test } from 'tap'
-import { StoreUnavailable, type Store } from '../../lib/store/store.js'
+import { StoreUnavailable } from '../../lib/errors.js'
+import type { Store } from '../../lib/parts/store.js'
 import { commitId, repositoryNamed } from '../fixtures/names.js'
 import { reportOf } from '../fixtures/report.js'
 import { collect, openedStore, type StoreFactory } from './store.js'
@@ -7,7 +8,15 @@ import { collect, openedStore, type StoreFactory } from './store.js'
 const repository = repositoryNamed('alice/hello')
 const commit = commitId('c0ffee')
 const grant = { owner: 'alice', repository, user: 'bob', access: 'read' } as const
-const token = { id: '0a', digest: 'd', user: 'alice', name: '', scopes: ['repo'], created_at: '2026-01-31T12:00:00.000Z', expires_at: null }
+const token = {
+  id: '0a',
+  digest: 'd',
+  user: 'alice',
+  name: '',
+  scopes: ['repo'],
+  created_at: '2026-01-31T12:00:00.000Z',
+  expires_at: null,
+}
 
 export function closeSuite(t: Test, factory: StoreFactory): void {
   t.test('What was acknowledged is there after every opening', async (t) => {
@@ -46,16 +55,19 @@ export function closeSuite(t: Test, factory: StoreFactory): void {
     const saved = await Promise.all(begun)
     await Promise.all(rest)
     const reopened = await place.open()
-    t.strictSame(await reopened.statuses.list(repository, commit), saved.map(({ status }) => status))
+    t.strictSame(
+      await reopened.statuses.list(repository, commit),
+      saved.map(({ status }) => status),
+    )
     t.strictSame(await reopened.tokens.get(token.id), token)
     t.strictSame(await reopened.grants.list(), [grant])
   })
 
   t.test('A store accepts writes until it is closed, and then says that it does not', async (t) => {
     const store = await openedStore(t, factory)
-    t.equal(store.trouble(), undefined)
+    t.equal(store.unavailableReason(), undefined)
     await store.close()
-    t.match(store.trouble(), /closed/)
+    t.match(store.unavailableReason(), /closed/)
     await store.close()
     t.pass('closing again is harmless')
   })
@@ -71,7 +83,11 @@ export function closeSuite(t: Test, factory: StoreFactory): void {
   t.test('A scan that runs while the store is closed is whole or ends in StoreUnavailable', async (t) => {
     const store = await openedStore(t, factory)
     const contexts = Array.from({ length: 2500 }, (_, index) => `check ${index}`)
-    await Promise.all(contexts.map((context) => store.statuses.save(repository, commit, reportOf(context, { description: 'x'.repeat(1000) }), 0)))
+    await Promise.all(
+      contexts.map((context) =>
+        store.statuses.save(repository, commit, reportOf(context, { description: 'x'.repeat(1000) }), 0),
+      ),
+    )
     const scan = store.statuses.scan(repository)[Symbol.asyncIterator]()
     await scan.next()
     await store.close()
@@ -89,12 +105,12 @@ const calls: Record<string, (store: Store) => Promise<unknown>> = {
   save: ({ statuses }) => statuses.save(repository, commit, reportOf('ci'), 0),
   list: ({ statuses }) => statuses.list(repository, commit),
   scan: ({ statuses }) => collect(statuses.scan(repository)),
-  'get a token': ({ tokens }) => tokens.get(token.id),
+  'get a token': async ({ tokens }) => await tokens.get(token.id),
   'add a token': ({ tokens }) => tokens.add({ ...token, id: '0b' }),
   'remove a token': ({ tokens }) => tokens.remove(token.id),
   'list tokens': ({ tokens }) => tokens.list(),
   'note a use': ({ tokens }) => tokens.noteUse(new Map([[token.id, '2026-01-31T13:00:00.000Z']])),
-  'grants of a user': ({ grants }) => grants.of('bob', repository),
+  'grants of a user': async ({ grants }) => await grants.of('bob', repository),
   'set a grant': ({ grants }) => grants.set(grant),
   'remove a grant': ({ grants }) => grants.remove(grant),
   'list grants': ({ grants }) => grants.list(),

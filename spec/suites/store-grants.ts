@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { Grant, GrantKey } from '../../lib/store/store.js'
+import type { Grant, GrantKey } from '../../lib/parts/records.js'
 import { repositoryNamed } from '../fixtures/names.js'
 import { openedStore, type StoreFactory } from './store.js'
 
@@ -19,9 +19,12 @@ export function grantSuite(t: Test, factory: StoreFactory): void {
   t.test('A grant gives nothing to anybody else, nor on anything else', async (t) => {
     const { grants } = await openedStore(t, factory)
     for (const on of ['a', 'a/b']) await grants.set(grantOf(on, 'bob', 'write'))
-    for (const user of ['bo', 'bobb', 'Bob', 'b', 'a']) t.strictSame(await grants.of(user, repositoryNamed('a/b')), [], user)
-    for (const name of ['ab/b', 'a-b/b', 'A/b', 'bob/b', 'b/a']) t.strictSame(await grants.of('bob', repositoryNamed(name)), [], name)
-    for (const name of ['a/b-c', 'a/b.c', 'a/B', 'a/bob']) t.strictSame(await grants.of('bob', repositoryNamed(name)), [grantOf('a', 'bob', 'write')], name)
+    for (const user of ['bo', 'bobb', 'Bob', 'b', 'a'])
+      t.strictSame(await grants.of(user, repositoryNamed('a/b')), [], user)
+    for (const name of ['ab/b', 'a-b/b', 'A/b', 'bob/b', 'b/a'])
+      t.strictSame(await grants.of('bob', repositoryNamed(name)), [], name)
+    for (const name of ['a/b-c', 'a/b.c', 'a/B', 'a/bob'])
+      t.strictSame(await grants.of('bob', repositoryNamed(name)), [grantOf('a', 'bob', 'write')], name)
   })
 
   t.test('A user has one grant on a thing: setting it again replaces it', async (t) => {
@@ -52,31 +55,34 @@ export function grantSuite(t: Test, factory: StoreFactory): void {
     t.strictSame(await grants.list(), [])
   })
 
-  t.test('Grants are listed by what they are on and by user: all, those of an owner, those of a repository', async (t) => {
-    const { grants } = await openedStore(t, factory)
-    const all = [
-      grantOf('A/b', 'bob', 'read'),
-      grantOf('a', 'Zoe', 'read'),
-      grantOf('a', 'bob', 'write'),
-      grantOf('a', 'bob-2', 'write'),
-      grantOf('a/b', 'bob', 'read'),
-      grantOf('a/b', 'carol', 'write'),
-      grantOf('a/b-c', 'bob', 'read'),
-      grantOf('a/b.c', 'bob', 'read'),
-      grantOf('a/bc', 'bob', 'read'),
-      grantOf('a-b', 'bob', 'read'),
-      grantOf('a.b/c', 'bob', 'read'),
-      grantOf('ab', 'bob', 'read'),
-      grantOf('ab/c', 'bob', 'read'),
-    ]
-    for (const grant of [...all.slice(6), ...all.slice(0, 6).reverse()]) await grants.set(grant)
-    t.strictSame(await grants.list(), all, 'an owner’s before those of its repositories')
-    t.strictSame(await grants.list('a'), all.slice(1, 9), 'of an owner, with its repositories')
-    t.strictSame(await grants.list('ab'), all.slice(11))
-    t.strictSame(await grants.list('a', repositoryNamed('a/b')), all.slice(4, 6), 'of a repository')
-    t.strictSame(await grants.list('none'), [])
-    t.strictSame(await grants.list('a', repositoryNamed('a/none')), [])
-  })
+  t.test(
+    'Grants are listed by what they are on and by user: all, those of an owner, those of a repository',
+    async (t) => {
+      const { grants } = await openedStore(t, factory)
+      const all = [
+        grantOf('A/b', 'bob', 'read'),
+        grantOf('a', 'Zoe', 'read'),
+        grantOf('a', 'bob', 'write'),
+        grantOf('a', 'bob-2', 'write'),
+        grantOf('a/b', 'bob', 'read'),
+        grantOf('a/b', 'carol', 'write'),
+        grantOf('a/b-c', 'bob', 'read'),
+        grantOf('a/b.c', 'bob', 'read'),
+        grantOf('a/bc', 'bob', 'read'),
+        grantOf('a-b', 'bob', 'read'),
+        grantOf('a.b/c', 'bob', 'read'),
+        grantOf('ab', 'bob', 'read'),
+        grantOf('ab/c', 'bob', 'read'),
+      ]
+      for (const grant of [...all.slice(6), ...all.slice(0, 6).reverse()]) await grants.set(grant)
+      t.strictSame(await grants.list(), all, 'an owner’s before those of its repositories')
+      t.strictSame(await grants.list('a'), all.slice(1, 9), 'of an owner, with its repositories')
+      t.strictSame(await grants.list('ab'), all.slice(11))
+      t.strictSame(await grants.list('a', repositoryNamed('a/b')), all.slice(4, 6), 'of a repository')
+      t.strictSame(await grants.list('none'), [])
+      t.strictSame(await grants.list('a', repositoryNamed('a/none')), [])
+    },
+  )
 }
 
 function keyOf(on: string, user: string): GrantKey {

@@ -2,7 +2,7 @@ import { deepStrictEqual } from 'node:assert/strict'
 import fc from 'fast-check'
 import type { Test } from 'tap'
 import { STATES } from '../../lib/commit-status.js'
-import type { Store } from '../../lib/store/store.js'
+import type { Store } from '../../lib/parts/store.js'
 import { ModelStore } from '../fixtures/model-store.js'
 import { commitId, repositoryNamed } from '../fixtures/names.js'
 import { collect, type StoreFactory, type StorePlace } from './store.js'
@@ -63,7 +63,8 @@ class RemoveStatuses implements fc.AsyncCommand<ModelStore, Compared> {
   }
 
   async run(model: ModelStore, { store }: Compared): Promise<void> {
-    if (store.statuses.remove) deepStrictEqual(await store.statuses.remove(...this.#args), await model.statuses.remove(...this.#args))
+    if (store.statuses.remove)
+      deepStrictEqual(await store.statuses.remove(...this.#args), await model.statuses.remove(...this.#args))
   }
 
   toString(): string {
@@ -100,8 +101,14 @@ const reopen: fc.AsyncCommand<ModelStore, Compared> = {
   toString: () => 'reopen',
 }
 
-function call<T extends unknown[]>(words: string, args: { [K in keyof T]: fc.Arbitrary<T[K]> }, on: (store: Store, ...args: T) => Promise<unknown>): fc.Arbitrary<Call> {
-  return fc.tuple<T>(...args).map((values) => new Call((store) => on(store, ...values), `${words} ${fc.stringify(values)}`))
+function call<T extends unknown[]>(
+  words: string,
+  args: { [K in keyof T]: fc.Arbitrary<T[K]> },
+  on: (store: Store, ...args: T) => Promise<unknown>,
+): fc.Arbitrary<Call> {
+  return fc
+    .tuple<T>(...args)
+    .map((values) => new Call((store) => on(store, ...values), `${words} ${fc.stringify(values)}`))
 }
 
 // Few values, so that they meet.
@@ -118,36 +125,65 @@ const report = fc.record({
 const time = fc.integer({ min: 0, max: 9 }).map((step) => Date.parse('2026-01-31T12:00:00.000Z') + step)
 const id = fc.constantFrom('1', '2', '3')
 const user = fc.constantFrom('bob', 'bob-2', 'a')
-const token = fc.record({ id, digest: fc.constant('d'), user, name: fc.constantFrom('', 'CI'), scopes: fc.constantFrom([], ['repo']), expires_at: fc.constantFrom(null, '2027-01-31T12:00:00.000Z') })
+const token = fc.record({
+  id,
+  digest: fc.constant('d'),
+  user,
+  name: fc.constantFrom('', 'CI'),
+  scopes: fc.constantFrom([], ['repo']),
+  expires_at: fc.constantFrom(null, '2027-01-31T12:00:00.000Z'),
+})
 const owner = fc.constantFrom('a', 'a-b')
-const on = fc.oneof(owner.map((owner) => ({ owner })), repository.map((repository) => ({ owner: repository.owner, repository })))
-const grant = fc.tuple(on, user, fc.constantFrom('read' as const, 'write' as const)).map(([key, user, access]) => ({ ...key, user, access }))
+const on = fc.oneof(
+  owner.map((owner) => ({ owner })),
+  repository.map((repository) => ({ owner: repository.owner, repository })),
+)
+const grant = fc
+  .tuple(on, user, fc.constantFrom('read' as const, 'write' as const))
+  .map(([key, user, access]) => ({ ...key, user, access }))
 
 const commands = [
   call('save', [repository, commit, report, time], async ({ statuses }, ...args) => await statuses.save(...args)),
-  call('save at once', [fc.array(fc.tuple(repository, commit, report, time), { maxLength: 8 })], async ({ statuses }, all) => await Promise.all(all.map((args) => statuses.save(...args)))),
+  call(
+    'save at once',
+    [fc.array(fc.tuple(repository, commit, report, time), { maxLength: 8 })],
+    async ({ statuses }, all) => await Promise.all(all.map((args) => statuses.save(...args))),
+  ),
   fc.tuple(repository, commit, fc.option(context, { nil: undefined })).map((args) => new RemoveStatuses(args)),
   call('list', [repository, commit], async ({ statuses }, ...args) => await statuses.list(...args)),
   call('scan', [repository], async ({ statuses }, repository) => await collect(statuses.scan(repository))),
   call('add token', [token], async ({ tokens }, token) => {
     // Its id is new, and so is the time.
-    if ((await tokens.get(token.id)) === undefined) await tokens.add({ ...token, created_at: `2026-01-31T12:00:0${token.id}.000Z` })
+    if ((await tokens.get(token.id)) === undefined)
+      await tokens.add({ ...token, created_at: `2026-01-31T12:00:0${token.id}.000Z` })
   }),
   call('get token', [id], async ({ tokens }, id) => await tokens.get(id)),
   call('remove token', [id], async ({ tokens }, id) => await tokens.remove(id)),
-  call('note uses', [fc.array(fc.tuple(id, fc.constantFrom('2026-01-31T13:00:00.000Z', '2026-01-31T14:00:00.000Z')))], async ({ tokens }, uses) => await tokens.noteUse(new Map(uses))),
+  call(
+    'note uses',
+    [fc.array(fc.tuple(id, fc.constantFrom('2026-01-31T13:00:00.000Z', '2026-01-31T14:00:00.000Z')))],
+    async ({ tokens }, uses) => await tokens.noteUse(new Map(uses)),
+  ),
   call('list tokens', [fc.option(user, { nil: undefined })], async ({ tokens }, user) => await tokens.list(user)),
   call('set grant', [grant], async ({ grants }, grant) => await grants.set(grant)),
   call('remove grant', [grant], async ({ grants }, grant) => await grants.remove(grant)),
   call('grants of', [user, repository], async ({ grants }, user, repository) => await grants.of(user, repository)),
-  call('list grants', [fc.option(on, { nil: undefined })], async ({ grants }, on) => await grants.list(on?.owner, on && 'repository' in on ? on.repository : undefined)),
+  call(
+    'list grants',
+    [fc.option(on, { nil: undefined })],
+    async ({ grants }, on) => await grants.list(on?.owner, on && 'repository' in on ? on.repository : undefined),
+  ),
   call('rename', [repository, repository], async (store, from, to) => await store.renameRepository(from, to)),
   call('delete', [repository], async (store, repository) => await store.deleteRepository(repository)),
   fc.constant(reopen),
 ]
 
 const everything = new Call(async ({ statuses, tokens, grants }) => {
-  return [await Promise.all(repositories.map((repository) => collect(statuses.scan(repository)))), await tokens.list(), await grants.list()]
+  return [
+    await Promise.all(repositories.map((repository) => collect(statuses.scan(repository)))),
+    await tokens.list(),
+    await grants.list(),
+  ]
 }, 'everything')
 
 /** Every `id` of a status in an answer, in order. */
@@ -161,6 +197,8 @@ function idsOf(answer: unknown): unknown[] {
 function withoutIds(answer: unknown): unknown {
   if (Array.isArray(answer)) return answer.map(withoutIds)
   if (typeof answer !== 'object' || answer === null) return answer
-  const members = Object.entries(answer).filter(([name, value]) => value !== undefined && !(name === 'id' && 'sha' in answer))
+  const members = Object.entries(answer).filter(
+    ([name, value]) => value !== undefined && !(name === 'id' && 'sha' in answer),
+  )
   return Object.fromEntries(members.map(([name, value]) => [name, withoutIds(value)]))
 }

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { TokenRecord } from '../../lib/store/store.js'
+import type { TokenRecord } from '../../lib/parts/records.js'
 import { openedStore, type StoreFactory } from './store.js'
 
 const TWO = '2026-01-31T14:00:00.000Z'
@@ -14,7 +14,23 @@ export function tokenSuite(t: Test, factory: StoreFactory): void {
     ]
     for (const record of records) await tokens.add(record)
     for (const record of records) t.strictSame(await tokens.get(record.id), record)
-    for (const id of ['', '0', '0abc', '0A', 'none']) t.equal(await tokens.get(id), undefined, `nothing is found by ${JSON.stringify(id)}`)
+    for (const id of ['', '0', '0abc', '0A', 'none'])
+      t.equal(await tokens.get(id), undefined, `nothing is found by ${JSON.stringify(id)}`)
+  })
+
+  t.test('The limits of a token are kept as they were added', async (t) => {
+    const { tokens } = await openedStore(t, factory)
+    const records = [
+      recordOf('1', { repositories: ['alice/hello', 'bob/x'], contexts: ['test/*', 'é "x"'], access: 'read' }),
+      recordOf('2', { contexts: ['*'] }),
+      recordOf('3', { access: 'read', scopes: [] }),
+    ]
+    for (const record of records) await tokens.add(record)
+    for (const record of records) t.strictSame(await tokens.get(record.id), record)
+    t.strictSame(
+      await tokens.list(),
+      records.map((record) => ({ ...record, last_used_at: null })),
+    )
   })
 
   t.test('A token that was removed is gone', async (t) => {
@@ -56,9 +72,17 @@ export function tokenSuite(t: Test, factory: StoreFactory): void {
     const { tokens } = await openedStore(t, factory)
     for (const id of ['1', '2', '3']) await tokens.add(recordOf(id))
     await tokens.noteUse(new Map())
-    await tokens.noteUse(new Map([['1', TWO], ['3', TWO]]))
+    await tokens.noteUse(
+      new Map([
+        ['1', TWO],
+        ['3', TWO],
+      ]),
+    )
     await tokens.noteUse(new Map([['3', THREE]]))
-    t.strictSame((await tokens.list()).map((token) => token.last_used_at), [TWO, null, THREE])
+    t.strictSame(
+      (await tokens.list()).map((token) => token.last_used_at),
+      [TWO, null, THREE],
+    )
     t.strictSame(await tokens.get('1'), recordOf('1'), 'the token itself is as it was')
   })
 
@@ -66,7 +90,13 @@ export function tokenSuite(t: Test, factory: StoreFactory): void {
     const { tokens } = await openedStore(t, factory)
     for (const id of ['1', '2']) await tokens.add(recordOf(id))
     await tokens.remove('1')
-    await tokens.noteUse(new Map([['1', TWO], ['2', TWO], ['none', TWO]]))
+    await tokens.noteUse(
+      new Map([
+        ['1', TWO],
+        ['2', TWO],
+        ['none', TWO],
+      ]),
+    )
     t.equal(await tokens.get('1'), undefined)
     t.equal(await tokens.get('none'), undefined)
     t.strictSame(await tokens.list(), [{ ...recordOf('2'), last_used_at: TWO }], 'the others are noted')
@@ -79,7 +109,16 @@ export function tokenSuite(t: Test, factory: StoreFactory): void {
 }
 
 function recordOf(id: string, more: Partial<TokenRecord> = {}): TokenRecord {
-  return { id, digest: id.repeat(32), user: 'alice', name: '', scopes: ['repo'], created_at: '2026-01-31T12:00:00.000Z', expires_at: null, ...more }
+  return {
+    id,
+    digest: id.repeat(32),
+    user: 'alice',
+    name: '',
+    scopes: ['repo'],
+    created_at: '2026-01-31T12:00:00.000Z',
+    expires_at: null,
+    ...more,
+  }
 }
 
 function ids(records: readonly TokenRecord[]): string[] {

@@ -1,45 +1,45 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { CommitStatus } from '../../commit-status.js'
+import type { StoredStatus } from '../../commit-status.js'
+import { StoreCorrupt, StoreUnavailable } from '../../errors.js'
+import type { RepositoryMerge, RepositoryStatus, StatusPage, StoreContents } from '../../parts/store-administration.js'
 import type { RepositoryName } from '../../repository-name.js'
-import { StoreCorrupt, StoreUnavailable, type RepositoryMerge, type RepositoryStatus, type StatusPage, type StoreContents } from '../store.js'
-import { within, type Database, type Operation } from './database.js'
+import { type BatchOperation, type LevelDatabase } from './database.js'
 import type { LevelGrants } from './grants.js'
 import { LevelMerge } from './merge.js'
 import { entryOf, statusOf, type LevelStatuses } from './statuses.js'
-import type { Writer } from './writer.js'
+import type { LevelWriter } from './writer.js'
 
 /** What is not a status has a key that begins with an exclamation mark, and no name of an owner begins with less. */
 const STATUSES = { gte: '"', lt: '\uffff' }
 
 /** All that a LevelDB store has. */
 export class LevelContents implements StoreContents {
-  readonly #database: Database
-  readonly #writer: Writer
+  readonly #database: LevelDatabase
+  readonly #writer: LevelWriter
   readonly #statuses: LevelStatuses
   readonly #grants: LevelGrants
   /** The repositories that are being merged into. */
   readonly #merging = new Set<string>()
 
-  constructor(database: Database, writer: Writer, statuses: LevelStatuses, grants: LevelGrants) {
+  constructor(database: LevelDatabase, writer: LevelWriter, statuses: LevelStatuses, grants: LevelGrants) {
     this.#database = database
     this.#writer = writer
     this.#statuses = statuses
     this.#grants = grants
   }
 
-  async *pages(repository?: RepositoryName): AsyncGenerator<StatusPage> {
-    const range = repository ? within(`${repository.full}/`) : STATUSES
+  async *pages(): AsyncGenerator<StatusPage> {
     const { damage } = this.#database
-    if (!repository && damage.length > 0) throw new StoreCorrupt(`the store is damaged: ${damage.join('; ')}`)
-    this.#database.refuseDamaged(range.gte, range.lt)
+    if (damage.length > 0) throw new StoreCorrupt(`the store is damaged: ${damage.join('; ')}`)
     let previous: RepositoryStatus | undefined
-    for await (const { entries, share } of this.#database.pages(range)) {
+    for await (const { entries, share } of this.#database.pages(STATUSES)) {
       yield { statuses: entries.map(([key, value]) => (previous = statusOf(key, value, previous))), share }
     }
   }
 
   merge(repository: RepositoryName): RepositoryMerge {
-    if (this.#merging.has(repository.full)) throw new StoreUnavailable(`statuses are being put into ${repository.full} already`)
+    if (this.#merging.has(repository.full))
+      throw new StoreUnavailable(`statuses are being put into ${repository.full} already`)
     this.#merging.add(repository.full)
     return new LevelMerge(repository, this.#database, this.#writer, {
       committed: () => {
@@ -50,7 +50,7 @@ export class LevelContents implements StoreContents {
     })
   }
 
-  async remove(repository: RepositoryName, statuses: readonly CommitStatus[]): Promise<number> {
+  async remove(repository: RepositoryName, statuses: readonly StoredStatus[]): Promise<number> {
     const keys = statuses.map((status) => entryOf(repository, status).key)
     const removed = await this.#writer.apply({
       size: keys.reduce((sum, key) => sum + key.length, 0),
@@ -60,7 +60,7 @@ export class LevelContents implements StoreContents {
           const value = values[index]
           return value !== undefined && isDeepStrictEqual(statusOf(key, value).status, statuses[index])
         })
-        return { operations: same.map((key): Operation => ({ type: 'del', key })), result: same.length }
+        return { operations: same.map((key): BatchOperation => ({ type: 'del', key })), result: same.length }
       },
     })
     this.#statuses.forgetListsOf(repository, statuses)

@@ -1,10 +1,13 @@
-import { idleMeter, type Meter } from '../../meter.js'
+import { cacheShares } from '../../parts/cache-shares.js'
+import { andThen, type Eventual } from '../../parts/eventual.js'
+import { noopMeter, type Meter } from '../../parts/meter.js'
+import { grantMembers, type Grant, type GrantKey } from '../../parts/records.js'
+import type { GrantStore } from '../../parts/store.js'
 import { parseRepositoryName, type RepositoryName } from '../../repository-name.js'
-import type { Grant, GrantKey, GrantStore } from '../store.js'
-import type { Database, Operation } from './database.js'
+import type { BatchOperation, LevelDatabase } from './database.js'
 import { ReadCache } from './read-cache.js'
-import { contentOf, decode, encode, rekeyed } from './record.js'
-import type { Writer } from './writer.js'
+import { contentCheck, decode, encode, rekeyed } from './record.js'
+import type { LevelWriter } from './writer.js'
 
 /**
  * Keys as those of a sublevel `grants`: `owner//user` for all repositories of an owner, `owner/repo/user` for one.
@@ -14,27 +17,35 @@ const GRANTS = '!grants!'
 
 type Stored = Pick<Grant, 'access'>
 
-const isStored = contentOf<Stored>({ access: { enum: ['read', 'write'] } })
+const isStored = contentCheck<Stored>(grantMembers)
 
-/** Users and repositories whose grants are kept in memory. */
-const MOST_PAIRS = 10_000
+/** About what is taken in memory of the grants of a user on a repository, and each of them. */
+const PAIR_BYTES = 350
+const GRANT_BYTES = 150
 
 export class LevelGrants implements GrantStore {
-  readonly #database: Database
-  readonly #writer: Writer
+  readonly #database: LevelDatabase
+  readonly #writer: LevelWriter
   readonly #known: ReadCache<readonly Grant[]>
 
-  constructor(database: Database, writer: Writer, meter: Meter = idleMeter) {
+  /** @param cacheBytes of grants that are kept in memory */
+  constructor(
+    database: LevelDatabase,
+    writer: LevelWriter,
+    meter: Meter = noopMeter,
+    cacheBytes = cacheShares().grants,
+  ) {
     this.#database = database
     this.#writer = writer
-    this.#known = new ReadCache({ name: 'grants', most: MOST_PAIRS, meter })
+    const sizeOf = (grants: readonly Grant[]): number => PAIR_BYTES + grants.length * GRANT_BYTES
+    this.#known = new ReadCache({ name: 'grants', most: cacheBytes, sizeOf, meter })
     database.onReopen(() => {
       this.#known.clear()
     })
   }
 
-  async of(user: string, repository: RepositoryName): Promise<readonly Grant[]> {
-    return await this.#known.get(`${user} ${repository.full}`, async () => await this.#read(user, repository))
+  of(user: string, repository: RepositoryName): Eventual<readonly Grant[]> {
+    return this.#known.get(`${user} ${repository.full}`, () => this.#read(user, repository))
   }
 
   /** To be called when grants of whole repositories have moved or gone. */
@@ -42,18 +53,23 @@ export class LevelGrants implements GrantStore {
     this.#known.clear()
   }
 
-  async #read(user: string, repository: RepositoryName): Promise<Grant[]> {
+  #read(user: string, repository: RepositoryName): Eventual<Grant[]> {
     const keys = [keyOf({ owner: repository.owner, user }), keyOf({ owner: repository.owner, repository, user })]
-    const values = await this.#database.read(keys)
-    return keys.flatMap((key, index) => {
-      const value = values[index]
-      return value === undefined ? [] : [fromStored(key, value)]
-    })
+    return andThen(this.#database.readSmall(keys), (values) =>
+      keys.flatMap((key, index) => {
+        const value = values[index]
+        return value === undefined ? [] : [fromStored(key, value)]
+      }),
+    )
   }
 
   async set(grant: Grant): Promise<void> {
     const { key, value } = entryOf(grant)
-    await this.#writer.apply({ size: key.length + value.length, reads: [], decide: () => ({ operations: [{ type: 'put', key, value }], result: undefined }) })
+    await this.#writer.apply({
+      size: key.length + value.length,
+      reads: [],
+      decide: () => ({ operations: [{ type: 'put', key, value }], result: undefined }),
+    })
     // One on an owner is about every repository of it.
     this.#known.clear()
   }
@@ -63,7 +79,10 @@ export class LevelGrants implements GrantStore {
     const removed = await this.#writer.apply({
       size: key.length,
       reads: [key],
-      decide: ([value]) => ({ operations: value === undefined ? [] : [{ type: 'del', key }], result: value !== undefined }),
+      decide: ([value]) => ({
+        operations: value === undefined ? [] : [{ type: 'del', key }],
+        result: value !== undefined,
+      }),
     })
     this.#known.clear()
     return removed
@@ -72,11 +91,13 @@ export class LevelGrants implements GrantStore {
   async list(owner?: string, repository?: RepositoryName): Promise<Grant[]> {
     const prefix = repository ? `${repository.full}/` : owner === undefined ? '' : `${owner}/`
     const found = await this.#database.all(GRANTS + prefix)
-    return found.sort(([one], [other]) => (sortable(one) < sortable(other) ? -1 : 1)).map(([key, value]) => fromStored(key, value))
+    return found
+      .sort(([one], [other]) => (sortable(one) < sortable(other) ? -1 : 1))
+      .map(([key, value]) => fromStored(key, value))
   }
 
   /** What moves every grant on a repository to another name, in place of the grants there. */
-  async *moves(from: RepositoryName, to: RepositoryName): AsyncGenerator<Operation> {
+  async *moves(from: RepositoryName, to: RepositoryName): AsyncGenerator<BatchOperation> {
     yield* this.removals(to)
     for await (const [key, value] of this.#database.scan(grantsOn(from))) {
       const newKey = `${GRANTS}${to.full}${key.slice(GRANTS.length + from.full.length)}`
@@ -86,8 +107,8 @@ export class LevelGrants implements GrantStore {
   }
 
   /** What removes every grant on a repository. */
-  async *removals(name: RepositoryName): AsyncGenerator<Operation> {
-    for await (const [key] of this.#database.scan(grantsOn(name))) yield { type: 'del', key }
+  async *removals(name: RepositoryName): AsyncGenerator<BatchOperation> {
+    for await (const key of this.#database.keys(grantsOn(name))) yield { type: 'del', key }
   }
 }
 
@@ -109,7 +130,9 @@ export function grantsOn(repository: RepositoryName): string {
   return `${GRANTS}${repository.full}/`
 }
 
-/** In the order of the keys `a-b` stands before `a`, and `a/b-c` before `a/b`: names may hold what sorts before a slash. */
+/**
+ * In the order of the keys `a-b` stands before `a`, and `a/b-c` before `a/b`: names may hold what sorts before a slash.
+ */
 function sortable(key: string): string {
   return key.replaceAll('/', ' ')
 }

@@ -1,17 +1,19 @@
-import { silentLogger, type Logger } from '../../logger.js'
-import { idleMeter, type Meter } from '../../meter.js'
+import { cacheShares, type CacheShares } from '../../parts/cache-shares.js'
+import { silentLogger, type Logger } from '../../parts/logger.js'
+import { noopMeter, type Meter } from '../../parts/meter.js'
+import type { Store } from '../../parts/store.js'
 import type { RepositoryName } from '../../repository-name.js'
-import type { Store } from '../store.js'
 import { LevelContents } from './contents.js'
-import { Database } from './database.js'
+import { LevelDatabase } from './database.js'
 import { LevelGrants } from './grants.js'
 import { LevelMaintenance } from './maintenance.js'
 import { LevelStatuses } from './statuses.js'
 import { LevelTokens } from './tokens.js'
-import { Writer } from './writer.js'
+import { LevelWriter } from './writer.js'
 
 const DAMAGED =
-  'the store is damaged: acknowledged statuses, tokens or grants may be missing from it. While a table is damaged, what lies in it is answered with 500, ' +
+  'the store is damaged: acknowledged statuses, tokens or grants may be missing from it. While a table is damaged, ' +
+  'what lies in it is answered with 500, ' +
   'and nothing is accepted. See what it is with commit-status store verify, and restore the store from a backup; ' +
   'to go on without what a log has lost, remove lost.txt from its folder'
 
@@ -22,19 +24,19 @@ export class LevelStore implements Store {
   readonly grants: LevelGrants
   readonly maintenance: LevelMaintenance
   readonly contents: LevelContents
-  readonly #database: Database
+  readonly #database: LevelDatabase
   readonly #logger: Logger
-  readonly #writer: Writer
+  readonly #writer: LevelWriter
   readonly #checked: Promise<void>
   #closed = false
 
-  private constructor(database: Database, logger: Logger, meter: Meter) {
+  private constructor(database: LevelDatabase, logger: Logger, meter: Meter, shares: CacheShares) {
     this.#database = database
     this.#logger = logger
-    this.#writer = new Writer(database, logger, undefined, meter)
-    this.statuses = new LevelStatuses(database, this.#writer, meter)
-    this.tokens = new LevelTokens(database, this.#writer, meter)
-    this.grants = new LevelGrants(database, this.#writer, meter)
+    this.#writer = new LevelWriter(database, logger, undefined, meter)
+    this.statuses = new LevelStatuses(database, this.#writer, meter, shares.lists)
+    this.tokens = new LevelTokens(database, this.#writer, meter, shares.tokens)
+    this.grants = new LevelGrants(database, this.#writer, meter, shares.grants)
     this.maintenance = new LevelMaintenance(database)
     this.contents = new LevelContents(database, this.#writer, this.statuses, this.grants)
     this.#checked = this.#tellDamage()
@@ -46,8 +48,13 @@ export class LevelStore implements Store {
    * or a little later.
    * @throws StoreLocked when another process has it open, StoreUnavailable when it cannot be opened
    */
-  static async open(folder: string, logger: Logger = silentLogger, meter: Meter = idleMeter): Promise<LevelStore> {
-    return new LevelStore(await Database.open(folder), logger, meter)
+  static async open(
+    folder: string,
+    logger: Logger = silentLogger,
+    meter: Meter = noopMeter,
+    shares: CacheShares = cacheShares(),
+  ): Promise<LevelStore> {
+    return new LevelStore(await LevelDatabase.open(folder), logger, meter, shares)
   }
 
   async renameRepository(from: RepositoryName, to: RepositoryName): Promise<void> {
@@ -69,8 +76,8 @@ export class LevelStore implements Store {
     this.#forget()
   }
 
-  trouble(): string | undefined {
-    return this.#writer.trouble
+  unavailableReason(): string | undefined {
+    return this.#writer.unavailableReason
   }
 
   async close(): Promise<void> {

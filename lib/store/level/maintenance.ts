@@ -1,28 +1,31 @@
-import type { Work } from '../../work.js'
-import { BackupRefused, type StoreCounts, type StoreFindings, type StoreMaintenance } from '../store.js'
+import { BackupRefused } from '../../errors.js'
+import type { StoreCounts, StoreFindings, StoreMaintenance } from '../../parts/store-administration.js'
+import type { Task } from '../../parts/task.js'
 import { Backup } from './backup.js'
-import type { Database } from './database.js'
+import type { LevelDatabase } from './database.js'
 import { isGrant } from './grants.js'
 import { isStatus } from './statuses.js'
 import { isTokenRecord, isTokenUse } from './tokens.js'
 
 /** How many keys of damaged values are told. */
-const MOST_KEYS = 1000
+const MAX_KEYS = 1000
 
 /** How many entries are written at once, or some more. */
 const LEAST_IN_BATCH = 2000
 
-const REFUSED = 'the store is damaged, and a copy of it must not take the place of a sound one; to keep what is there, stop the service and copy its folder. See store verify:'
+const REFUSED =
+  'the store is damaged, and a copy of it must not take the place of a sound one; to keep what is there, stop the ' +
+  'service and copy its folder. See store verify:'
 
 /** What an admin does with a whole LevelDB store. */
 export class LevelMaintenance implements StoreMaintenance {
-  readonly #database: Database
+  readonly #database: LevelDatabase
 
-  constructor(database: Database) {
+  constructor(database: LevelDatabase) {
     this.#database = database
   }
 
-  async *verify(): Work<StoreFindings> {
+  async *verify(): Task<StoreFindings> {
     yield* this.#database.inspect()
     const tally = new Tally()
     for await (const { entries, share } of this.#database.pages()) {
@@ -32,9 +35,9 @@ export class LevelMaintenance implements StoreMaintenance {
     return { ...tally.counts, damaged: tally.damaged, keys: tally.keys, problems: this.#database.damage }
   }
 
-  async *backUp(folder: string): Work<StoreCounts> {
+  async *backUp(folder: string): Task<StoreCounts> {
     const tally = new Tally()
-    const backup = await Backup.begin(folder)
+    const backup = await Backup.begin(folder, this.#database.folder)
     let isFinished = false
     try {
       // A copy of what is left would look sound.
@@ -88,7 +91,7 @@ class Tally {
       else if (!isTokenUse(key, value)) throw new Error('this is the key of nothing')
     } catch {
       this.damaged++
-      if (this.keys.length < MOST_KEYS) this.keys.push(key)
+      if (this.keys.length < MAX_KEYS) this.keys.push(key)
     }
   }
 }

@@ -1,44 +1,55 @@
-import type { CommitStatus } from '../../commit-status.js'
+import type { StoredStatus } from '../../commit-status.js'
+import { StoreUnavailable } from '../../errors.js'
+import type { Grant } from '../../parts/records.js'
+import type { RepositoryMerge } from '../../parts/store-administration.js'
 import type { RepositoryName } from '../../repository-name.js'
-import { StoreUnavailable, type Grant, type RepositoryMerge } from '../store.js'
-import type { Batch, Database, Operation } from './database.js'
+import type { Batch, BatchOperation, LevelDatabase } from './database.js'
 import { entryOf as grantEntry, grantsOn } from './grants.js'
+import { KeyWatch } from './key-watch.js'
 import { entryOf, updatedAt } from './statuses.js'
-import { Watch } from './watch.js'
-import type { Writer } from './writer.js'
+import type { LevelWriter } from './writer.js'
 
 /** A merge, made ready while the writer goes on: its turn takes no longer than to write it. */
 export class LevelMerge implements RepositoryMerge {
   readonly #repository: RepositoryName
-  readonly #database: Database
-  readonly #writer: Writer
+  readonly #database: LevelDatabase
+  readonly #writer: LevelWriter
   readonly #committed: () => void
   readonly #ended: () => void
   readonly #batch: Batch
-  readonly #watch: Watch
+  readonly #watch: KeyWatch
+  /** When each status that was added was updated: an export may have it twice. */
+  readonly #added = new Map<string, string>()
 
   /** @param tell.committed is called once it is on disk, `tell.ended` once it is or has been let go of */
-  constructor(repository: RepositoryName, database: Database, writer: Writer, tell: { committed: () => void; ended: () => void }) {
+  constructor(
+    repository: RepositoryName,
+    database: LevelDatabase,
+    writer: LevelWriter,
+    tell: { committed: () => void; ended: () => void },
+  ) {
     this.#repository = repository
     this.#database = database
     this.#writer = writer
     this.#committed = tell.committed
     this.#ended = tell.ended
     this.#batch = database.batch()
-    this.#watch = new Watch([`${repository.full}/`, grantsOn(repository)])
+    this.#watch = new KeyWatch([`${repository.full}/`, grantsOn(repository)])
     writer.watch(this.#watch)
   }
 
-  async add(statuses: readonly CommitStatus[], grants: readonly Grant[]): Promise<number> {
+  async add(statuses: readonly StoredStatus[], grants: readonly Grant[]): Promise<number> {
     const entries = statuses.map((status) => ({ ...entryOf(this.#repository, status), at: status.updated_at }))
     const there = await this.#database.read(entries.map(({ key }) => key))
     this.#proveSound()
     let added = 0
     for (const [index, { key, value, at }] of entries.entries()) {
       const other = there[index]
-      if (other !== undefined && updatedAt(key, other) >= at) continue
+      const known = this.#added.get(key) ?? (other === undefined ? undefined : updatedAt(key, other))
+      if (known !== undefined && known >= at) continue
       this.#batch.add({ type: 'put', key, value })
-      added++
+      if (!this.#added.has(key)) added++
+      this.#added.set(key, at)
     }
     for (const grant of grants) this.#batch.add({ type: 'put', ...grantEntry(grant) })
     return added
@@ -56,7 +67,7 @@ export class LevelMerge implements RepositoryMerge {
   }
 
   /** What has changed since it was looked at stays as it is now. */
-  async *#amendments(): AsyncGenerator<Operation> {
+  async *#amendments(): AsyncGenerator<BatchOperation> {
     this.#proveSound()
     this.#writer.unwatch(this.#watch)
     for (const key of this.#watch.changed) {
@@ -66,7 +77,7 @@ export class LevelMerge implements RepositoryMerge {
   }
 
   #proveSound(): void {
-    const { voidance } = this.#watch
+    const { invalidReason: voidance } = this.#watch
     if (voidance !== undefined) throw new StoreUnavailable(`${this.#repository.full} was not changed: ${voidance}`)
   }
 }

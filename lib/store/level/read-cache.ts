@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import type { CacheName, Meter } from '../../meter.js'
+import type { Eventual } from '../../parts/eventual.js'
+import type { CacheName, Meter } from '../../parts/meter.js'
 
 /**
  * Remembers what was read until it changes; reads of the same key at the same time are one. It is right as long as
@@ -12,18 +13,30 @@ export class ReadCache<V extends object> {
   readonly #reading = new Map<string, Promise<V | undefined>>()
 
   /** @param parts.most of what `sizeOf` tells, over all that is remembered; by default it tells 1 */
-  constructor({ name, most, sizeOf = () => 1, meter }: { name: CacheName; most: number; sizeOf?: (value: V, key: string) => number; meter: Meter }) {
+  constructor({
+    name,
+    most,
+    sizeOf = () => 1,
+    meter,
+  }: {
+    name: CacheName
+    most: number
+    sizeOf?: (value: V, key: string) => number
+    meter: Meter
+  }) {
     this.#name = name
     this.#meter = meter
     this.#known = new LRUCache({ maxSize: most, sizeCalculation: sizeOf })
+    meter.cacheSize(name, () => this.#known.calculatedSize)
   }
 
   /** What is known, or else what `read` finds; that there is nothing is not remembered. */
-  get<R extends V | undefined>(key: string, read: () => Promise<R>): V | Promise<R> {
+  get<R extends V | undefined>(key: string, read: () => Eventual<R>): V | Eventual<R> {
     const known = this.#known.get(key)
-    this.#meter.cacheAsked(this.#name, known !== undefined)
+    this.#meter.cacheLookup(this.#name, known !== undefined)
     // What is being read under a key, the same `read` reads.
-    return known ?? (this.#reading.get(key) as Promise<R> | undefined) ?? this.#read(key, read) // eslint-disable-line @typescript-eslint/no-unsafe-type-assertion
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion
+    return known ?? (this.#reading.get(key) as Promise<R> | undefined) ?? this.#read(key, read)
   }
 
   forget(key: string): void {
@@ -46,8 +59,14 @@ export class ReadCache<V extends object> {
     this.#reading.clear()
   }
 
-  async #read<R extends V | undefined>(key: string, read: () => Promise<R>): Promise<R> {
-    const reading = read()
+  #read<R extends V | undefined>(key: string, read: () => Eventual<R>): Eventual<R> {
+    const found = read()
+    if (found instanceof Promise) return this.#later(key, found)
+    if (found) this.#known.set(key, found)
+    return found
+  }
+
+  async #later<R extends V | undefined>(key: string, reading: Promise<R>): Promise<R> {
     this.#reading.set(key, reading)
     try {
       const value = await reading

@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib'
+import { StoreCorrupt } from '../../errors.js'
+import { recordSchema } from '../../parts/records.js'
 import { Schema } from '../../schema.js'
-import { StoreCorrupt } from '../store.js'
 
 /**
  * A stored value: JSON that a person can read, with the version of its form and a checksum of its key and content.
@@ -45,11 +46,19 @@ export function rekeyed(key: string, newKey: string, value: string): string {
   return sealed(newKey, text)
 }
 
-/** A check of a content's form: what every member must be. */
-export function contentOf<T>(properties: Readonly<Record<keyof T & string, object>>): (content: unknown) => content is T {
-  return new Schema<T>({ type: 'object', required: Object.keys(properties), properties }).is
+/**
+ * A check of a content's form: what every member must be.
+ * @param others those that may be absent
+ */
+export function contentCheck<T, Other extends keyof T & string = never>(
+  members: Readonly<Record<Exclude<keyof T & string, Other>, object>>,
+  others?: Readonly<Record<Other, object>>,
+): (content: unknown) => content is T {
+  return new Schema<T>(recordSchema(members, others)).is
 }
 
 function checksum(key: string, text: string): string {
-  return crc32(key + text).toString(16).padStart(8, '0')
+  return crc32(key + text)
+    .toString(16)
+    .padStart(8, '0')
 }

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
-import type { Logger } from '../../logger.js'
-import type { Database } from './database.js'
-import { proveRoom } from './room.js'
+import type { Logger } from '../../parts/logger.js'
+import type { LevelDatabase } from './database.js'
+import { assertFreeSpace } from './disk-space.js'
 
 /** Pauses between attempts: the first, doubled each time up to the longest. */
 const FIRST_PAUSE_MILLISECONDS = 50
@@ -20,12 +20,12 @@ const PROOF_BYTES = 64 * 1024
  * on the fresh log.
  */
 export class Recovery {
-  readonly #database: Database
+  readonly #database: LevelDatabase
   readonly #logger: Logger
   #pause = FIRST_PAUSE_MILLISECONDS
   #recoveredAt = -Infinity
 
-  constructor(database: Database, logger: Logger) {
+  constructor(database: LevelDatabase, logger: Logger) {
     this.#database = database
     this.#logger = logger
   }
@@ -50,12 +50,16 @@ export class Recovery {
   }
 
   async #attempt(): Promise<void> {
-    // While the disk is full, the database that is open still answers what is read; one that is closed could not be opened.
-    await proveRoom(this.#database.folder)
+    // While the disk is full, the database that is open still answers what is read; one that is closed could not be
+    // opened.
+    await assertFreeSpace(this.#database.folder)
     await this.#database.reopen()
     // Of which nothing is left.
     const [key, value] = ['!proof!', randomBytes(PROOF_BYTES / 2).toString('hex')]
-    await this.#database.write([{ type: 'put', key, value }, { type: 'del', key }])
+    await this.#database.write([
+      { type: 'put', key, value },
+      { type: 'del', key },
+    ])
   }
 }
 

@@ -1,95 +1,175 @@
-import { randomBytes } from 'node:crypto'
-import { STATES, isState, type CommitStatus, type Report } from '../../commit-status.js'
-import { idleMeter, type Meter } from '../../meter.js'
+import { isState, type Report, type StoredStatus } from '../../commit-status.js'
+import { ContextLimitReached } from '../../errors.js'
 import type { ObjectId } from '../../object-id.js'
+import { cacheShares } from '../../parts/cache-shares.js'
+import { noopMeter, type Meter } from '../../parts/meter.js'
+import { statusExtras, statusMembers, type SavedStatus } from '../../parts/records.js'
+import type { RepositoryStatus } from '../../parts/store-administration.js'
+import type { StatusStore } from '../../parts/store.js'
 import { parseRepositoryName, type RepositoryName } from '../../repository-name.js'
-import { serialisedList, type SerialisedList, type StatusText } from '../../status-list.js'
+import {
+  LARGE_LIST_BYTES,
+  largeList,
+  serialisedList,
+  type LargeList,
+  type SerialisedList,
+  type StatusText,
+} from '../../status-list.js'
+import { Gate } from '../gate.js'
 import { sizeOf } from '../queue-bounds.js'
-import type { RepositoryStatus, SavedStatus, StatusStore } from '../store.js'
-import type { Database, Operation } from './database.js'
-import { KnownList } from './known-list.js'
+import { StatusIds } from '../status-ids.js'
+import { CachedList } from './cached-list.js'
+import type { BatchOperation, LevelDatabase } from './database.js'
 import { ReadCache } from './read-cache.js'
-import { contentOf, damaged, decode, decodeText, encode, rekeyed } from './record.js'
-import type { Writer } from './writer.js'
+import { contentCheck, damaged, decode, decodeText, encode, rekeyed } from './record.js'
+import type { LevelWriter } from './writer.js'
 
 /** What a value holds: the commit and the context are in the key, `owner/repo/sha/context`. */
-type Stored = Omit<CommitStatus, 'sha' | 'context'>
+type Stored = Omit<StoredStatus, 'sha' | 'context'>
 
-const isStored = contentOf<Stored>({
-  id: { type: 'string' },
-  state: { enum: STATES },
-  description: { type: ['string', 'null'] },
-  target_url: { type: ['string', 'null'] },
-  created_at: { type: 'string' },
-  updated_at: { type: 'string' },
-})
+const { sha: _sha, context: _context, ...storedMembers } = statusMembers
+const isStored = contentCheck<Stored, 'reporter'>(storedMembers, statusExtras)
 
-/** Bytes of lists that are kept in memory as they are sent. */
-const LISTS_BYTES = 32 * 1024 * 1024
+/** Lists that are read into memory at a time; those that wait do so for milliseconds. */
+const MAX_READS = 64
+
+/** Lists at a time that are too large for the memory. Each takes some pages of it, for as long as its client reads. */
+const MAX_LARGE_LISTS = 64
 
 export class LevelStatuses implements StatusStore {
-  readonly #database: Database
-  readonly #writer: Writer
-  readonly #lists: ReadCache<KnownList>
+  readonly #database: LevelDatabase
+  readonly #writer: LevelWriter
+  readonly #lists: ReadCache<CachedList>
+  readonly #reads = new Gate(MAX_READS, Infinity)
+  readonly #largeLists = new Gate(MAX_LARGE_LISTS, 0)
+  readonly #ids = new StatusIds()
 
-  constructor(database: Database, writer: Writer, meter: Meter = idleMeter) {
+  /** @param cacheBytes of lists that are kept in memory as they are sent */
+  constructor(
+    database: LevelDatabase,
+    writer: LevelWriter,
+    meter: Meter = noopMeter,
+    cacheBytes = cacheShares().lists,
+  ) {
     this.#database = database
     this.#writer = writer
-    this.#lists = new ReadCache({ name: 'lists', most: LISTS_BYTES, sizeOf: ({ size }) => size, meter })
+    this.#lists = new ReadCache({ name: 'lists', most: cacheBytes, sizeOf: ({ size }) => size, meter })
     database.onReopen(() => {
       this.#lists.clear()
     })
   }
 
-  async save(repository: RepositoryName, commit: ObjectId, report: Report, at: number): Promise<SavedStatus> {
+  async save(
+    repository: RepositoryName,
+    commit: ObjectId,
+    report: Report,
+    at: number,
+    maxContexts = Infinity,
+  ): Promise<SavedStatus> {
     const list = prefix(repository, commit)
     const key = `${list}${report.context}`
     const saved = await this.#writer.apply({
       size: sizeOf(report),
       reads: [key],
-      decide: ([value]) => {
+      counts: list,
+      decide: ([value], count) => {
+        if (value === undefined && count >= maxContexts) throw new ContextLimitReached(maxContexts)
         const previous = value === undefined ? undefined : fromStored(repository, key, value)
-        const status = replaced(previous, commit, report, new Date(at).toISOString())
+        const id = previous?.id ?? this.#ids.next()
+        const status = replaced(previous, id, commit, report, new Date(at).toISOString())
         return { operations: [{ type: 'put', ...entryOf(repository, status) }], result: { status, previous } }
       },
     })
-    this.#lists.change(list, (known) => known.note(saved.status))
+    this.#lists.change(list, (known) => (known.size > LARGE_LIST_BYTES ? undefined : known.note(saved.status)))
     return saved
   }
 
-  async list(repository: RepositoryName, commit: ObjectId): Promise<CommitStatus[]> {
+  async list(repository: RepositoryName, commit: ObjectId): Promise<StoredStatus[]> {
     const found = await this.#database.all(prefix(repository, commit))
     return found.map(([key, value]) => fromStored(repository, key, value))
   }
 
-  serialised(repository: RepositoryName, commit: ObjectId): SerialisedList | Promise<SerialisedList> {
+  serialised(repository: RepositoryName, commit: ObjectId): SerialisedList | Promise<SerialisedList | LargeList> {
     const key = prefix(repository, commit)
-    const known = this.#lists.get(key, async () => {
-      const found = await this.#database.all(key)
-      return new KnownList(serialisedList(found.map(([each, value]) => statusText(commit, each, value, each.slice(key.length)))))
+    const known = this.#lists.get(key, async () => await this.#readList(key, commit))
+    if (known instanceof CachedList) return known.list
+    return Promise.resolve(known).then(async (read) => (read ? read.list : await this.#large(key, commit)))
+  }
+
+  /** `undefined` for a list that is too large for the memory. */
+  async #readList(key: string, commit: ObjectId): Promise<CachedList | undefined> {
+    await this.#reads.enter()
+    try {
+      const found = await this.#database.upTo(key, LARGE_LIST_BYTES)
+      if (!found) return undefined
+      const texts = found.map(([each, value]) => statusText(commit, each, value, each.slice(key.length)))
+      return new CachedList(serialisedList(texts))
+    } finally {
+      this.#reads.leave()
+    }
+  }
+
+  async #large(key: string, commit: ObjectId): Promise<LargeList> {
+    await this.#largeLists.enter()
+    const entriesOf = this.#database.snapshot(key)
+    let isClosed = false
+    return await largeList({
+      async *pages() {
+        for await (const entries of entriesOf.pages()) {
+          yield entries.map(([each, value]) => statusText(commit, each, value, each.slice(key.length)))
+        }
+      },
+      close: async () => {
+        if (isClosed) return
+        isClosed = true
+        this.#largeLists.leave()
+        await entriesOf.close()
+      },
     })
-    return known instanceof Promise ? known.then(({ list }) => list) : known.list
+  }
+
+  async *pages(repository: RepositoryName, commit: ObjectId): AsyncGenerator<StoredStatus[]> {
+    const entriesOf = this.#database.snapshot(prefix(repository, commit))
+    try {
+      for await (const entries of entriesOf.pages())
+        yield entries.map(([key, value]) => fromStored(repository, key, value))
+    } finally {
+      await entriesOf.close()
+    }
   }
 
   async remove(repository: RepositoryName, commit: ObjectId, context: string | undefined): Promise<number> {
     const list = prefix(repository, commit)
-    // Those that are there now: a report under way may as well come after the removal.
-    const keys = context === undefined ? (await this.#database.all(list)).map(([key]) => key) : [`${list}${context}`]
-    const removed = await this.#writer.apply({
-      size: keys.join('').length,
-      reads: keys,
-      decide: (values) => {
-        const there = keys.filter((_, index) => values[index] !== undefined)
-        return { operations: there.map((key) => ({ type: 'del', key })), result: there.length }
-      },
-    })
+    const removed = context === undefined ? await this.#removeAll(list) : await this.#removeOne(`${list}${context}`)
     this.#lists.forget(list)
+    return removed
+  }
+
+  async #removeOne(key: string): Promise<number> {
+    return await this.#writer.apply({
+      size: key.length,
+      reads: [key],
+      decide: ([value]) =>
+        value === undefined ? { operations: [], result: 0 } : { operations: [{ type: 'del', key }], result: 1 },
+    })
+  }
+
+  /** However many there are: in a batch of their own. */
+  async #removeAll(list: string): Promise<number> {
+    const database = this.#database
+    let removed = 0
+    await this.#writer.applyAlone(async function* () {
+      for await (const key of database.keys(list)) {
+        removed++
+        yield { type: 'del', key }
+      }
+    })
     return removed
   }
 
   async count(repository: RepositoryName): Promise<number> {
     let found = 0
-    for await (const _ of this.#database.scan(`${repository.full}/`)) found++
+    for await (const _ of this.#database.keys(`${repository.full}/`)) found++
     return found
   }
 
@@ -99,12 +179,12 @@ export class LevelStatuses implements StatusStore {
   }
 
   /** To be called when statuses of these commits have gone. */
-  forgetListsOf(repository: RepositoryName, statuses: readonly CommitStatus[]): void {
+  forgetListsOf(repository: RepositoryName, statuses: readonly StoredStatus[]): void {
     for (const list of new Set(statuses.map(({ sha }) => `${repository.full}/${sha}/`))) this.#lists.forget(list)
   }
 
   /** What moves every status of a repository to another name. */
-  async *moves(from: RepositoryName, to: RepositoryName): AsyncGenerator<Operation> {
+  async *moves(from: RepositoryName, to: RepositoryName): AsyncGenerator<BatchOperation> {
     const there = new Map(await this.#database.all(`${to.full}/`))
     for await (const [key, value] of this.#database.scan(`${from.full}/`)) {
       const newKey = to.full + key.slice(from.full.length)
@@ -117,12 +197,13 @@ export class LevelStatuses implements StatusStore {
   }
 
   /** What removes every status of a repository. */
-  async *removals(name: RepositoryName): AsyncGenerator<Operation> {
-    for await (const [key] of this.#database.scan(`${name.full}/`)) yield { type: 'del', key }
+  async *removals(name: RepositoryName): AsyncGenerator<BatchOperation> {
+    for await (const key of this.#database.keys(`${name.full}/`)) yield { type: 'del', key }
   }
 
-  async *scan(repository: RepositoryName): AsyncGenerator<CommitStatus> {
-    for await (const [key, value] of this.#database.scan(`${repository.full}/`)) yield fromStored(repository, key, value)
+  async *scan(repository: RepositoryName, commit?: ObjectId): AsyncGenerator<StoredStatus> {
+    const start = commit ? prefix(repository, commit) : `${repository.full}/`
+    for await (const [key, value] of this.#database.scan(start)) yield fromStored(repository, key, value)
   }
 }
 
@@ -149,7 +230,10 @@ export function updatedAt(key: string, value: string): string {
 }
 
 /** A status as it is kept: its key and value. */
-export function entryOf(repository: RepositoryName, { sha, context, ...stored }: CommitStatus): { key: string; value: string } {
+export function entryOf(
+  repository: RepositoryName,
+  { sha, context, ...stored }: StoredStatus,
+): { key: string; value: string } {
   const key = `${repository.full}/${sha}/${context}`
   return { key, value: encode(key, stored) }
 }
@@ -171,9 +255,15 @@ function prefix(repository: RepositoryName, commit: ObjectId): string {
   return `${repository.full}/${commit.hex}/`
 }
 
-function replaced(previous: CommitStatus | undefined, commit: ObjectId, report: Report, at: string): CommitStatus {
+function replaced(
+  previous: StoredStatus | undefined,
+  id: string,
+  commit: ObjectId,
+  report: Report,
+  at: string,
+): StoredStatus {
   return {
-    id: previous?.id ?? randomBytes(9).toString('base64url'),
+    id,
     sha: commit.hex,
     context: report.context,
     state: report.state,
@@ -182,6 +272,8 @@ function replaced(previous: CommitStatus | undefined, commit: ObjectId, report: 
     created_at: previous?.created_at ?? at,
     // Times of this form sort as text.
     updated_at: previous && previous.updated_at > at ? previous.updated_at : at,
+    // The last member: see `statusText`.
+    ...(report.reporter && { reporter: report.reporter }),
   }
 }
 
@@ -190,10 +282,13 @@ function statusText({ hex }: ObjectId, key: string, value: string, context: stri
   const text = decodeText(key, value)
   const [start, id, state] = /^\{"id":("[^"\\]*"),"state":"([a-z]+)"/.exec(text) ?? []
   if (start === undefined || id === undefined || state === undefined || !isState(state)) throw damaged(key)
-  return { state, json: `{"id":${id},"sha":"${hex}","context":${JSON.stringify(context)},"state":"${state}"${text.slice(start.length)}` }
+  const head = `{"id":${id},"sha":"${hex}","context":${JSON.stringify(context)},"state":"${state}"`
+  // No text in JSON can look like this, since its quotes are escaped.
+  const end = text.indexOf(',"reporter":', start.length)
+  return { state, json: head + (end === -1 ? text.slice(start.length) : `${text.slice(start.length, end)}}`) }
 }
 
-function fromStored(repository: RepositoryName, key: string, value: string): CommitStatus {
+function fromStored(repository: RepositoryName, key: string, value: string): StoredStatus {
   const rest = key.slice(repository.full.length + 1)
   const sha = rest.slice(0, rest.indexOf('/'))
   const { id, ...fields } = decode(key, value, isStored)

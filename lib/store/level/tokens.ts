@@ -1,57 +1,66 @@
-import { idleMeter, type Meter } from '../../meter.js'
-import type { TokenRecord, TokenStore, TokenUse } from '../store.js'
-import type { Database } from './database.js'
+import { cacheShares } from '../../parts/cache-shares.js'
+import { andThen, type Eventual } from '../../parts/eventual.js'
+import { noopMeter, type Meter } from '../../parts/meter.js'
+import { tokenMembers, tokenUseMembers, type TokenRecord, type TokenUse } from '../../parts/records.js'
+import type { TokenStore } from '../../parts/store.js'
+import { fromStored, limitedSchema, toStored, type StoredToken } from '../limited-token.js'
+import type { LevelDatabase } from './database.js'
 import { ReadCache } from './read-cache.js'
-import { contentOf, decode, encode } from './record.js'
-import type { Writer } from './writer.js'
+import { contentCheck, decode, encode } from './record.js'
+import type { LevelWriter } from './writer.js'
 
-/** Keys as those of a sublevel `tokens`; when a token was used last stands apart, so that noting it cannot revive one. */
+/**
+ * Keys as those of a sublevel `tokens`; when a token was used last stands apart, so that noting it cannot revive one.
+ */
 const TOKENS = '!tokens!'
 const USES = '!token-uses!'
 
 /** About what the last use of a token takes. */
 const USE_CHARACTERS = 120
 
-const isToken = contentOf<TokenRecord>({
-  id: { type: 'string' },
-  digest: { type: 'string' },
-  user: { type: 'string' },
-  name: { type: 'string' },
-  scopes: { type: 'array', items: { type: 'string' } },
-  created_at: { type: 'string' },
-  expires_at: { type: ['string', 'null'] },
-})
+const isToken = contentCheck<StoredToken, 'limited'>(tokenMembers, { limited: limitedSchema })
+const isUse = contentCheck<TokenUse>(tokenUseMembers)
 
-const isUse = contentOf<TokenUse>({ last_used_at: { type: ['string', 'null'] } })
-
-/** Tokens kept in memory. */
-const MOST_TOKENS = 10_000
+/** About what a token takes in memory, and each repository and context that it is limited to. */
+const TOKEN_BYTES = 600
+const LIMIT_BYTES = 300
 
 export class LevelTokens implements TokenStore {
-  readonly #database: Database
-  readonly #writer: Writer
+  readonly #database: LevelDatabase
+  readonly #writer: LevelWriter
   readonly #known: ReadCache<TokenRecord>
 
-  constructor(database: Database, writer: Writer, meter: Meter = idleMeter) {
+  /** @param cacheBytes of tokens that are kept in memory */
+  constructor(
+    database: LevelDatabase,
+    writer: LevelWriter,
+    meter: Meter = noopMeter,
+    cacheBytes = cacheShares().tokens,
+  ) {
     this.#database = database
     this.#writer = writer
-    this.#known = new ReadCache({ name: 'tokens', most: MOST_TOKENS, meter })
+    this.#known = new ReadCache({ name: 'tokens', most: cacheBytes, sizeOf, meter })
     database.onReopen(() => {
       this.#known.clear()
     })
   }
 
-  async get(id: string): Promise<TokenRecord | undefined> {
-    return await this.#known.get(id, async () => {
-      const [value] = await this.#database.read([TOKENS + id])
-      return value === undefined ? undefined : decode(TOKENS + id, value, isToken)
-    })
+  get(id: string): Eventual<TokenRecord | undefined> {
+    return this.#known.get(id, () =>
+      andThen(this.#database.readSmall([TOKENS + id]), ([value]) =>
+        value === undefined ? undefined : fromStored(decode(TOKENS + id, value, isToken)),
+      ),
+    )
   }
 
   async add(record: TokenRecord): Promise<void> {
     const key = TOKENS + record.id
-    const value = encode(key, record)
-    await this.#writer.apply({ size: key.length + value.length, reads: [], decide: () => ({ operations: [{ type: 'put', key, value }], result: undefined }) })
+    const value = encode(key, toStored(record))
+    await this.#writer.apply({
+      size: key.length + value.length,
+      reads: [],
+      decide: () => ({ operations: [{ type: 'put', key, value }], result: undefined }),
+    })
     this.#known.forget(record.id)
   }
 
@@ -60,7 +69,13 @@ export class LevelTokens implements TokenStore {
       size: id.length,
       reads: [TOKENS + id],
       decide: ([value]) => ({
-        operations: value === undefined ? [] : [{ type: 'del', key: TOKENS + id }, { type: 'del', key: USES + id }],
+        operations:
+          value === undefined
+            ? []
+            : [
+                { type: 'del', key: TOKENS + id },
+                { type: 'del', key: USES + id },
+              ],
         result: value !== undefined,
       }),
     })
@@ -70,12 +85,15 @@ export class LevelTokens implements TokenStore {
 
   async list(user?: string): Promise<(TokenRecord & TokenUse)[]> {
     const found = await this.#database.all(TOKENS)
-    const records = found.map(([key, value]) => decode(key, value, isToken))
+    const records = found.map(([key, value]) => fromStored(decode(key, value, isToken)))
     const wanted = records.filter((record) => user === undefined || record.user === user)
     const uses = await this.#database.read(wanted.map((record) => USES + record.id))
     return wanted
       .map((record, index) => ({ ...record, ...readUse(USES + record.id, uses[index]) }))
-      .sort((one, other) => compare(one.user, other.user) || compare(one.created_at, other.created_at) || compare(one.id, other.id))
+      .sort(
+        (one, other) =>
+          compare(one.user, other.user) || compare(one.created_at, other.created_at) || compare(one.id, other.id),
+      )
   }
 
   async noteUse(uses: ReadonlyMap<string, string>): Promise<void> {
@@ -113,4 +131,8 @@ function readUse(key: string, value: string | undefined): TokenUse {
 
 function compare(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0
+}
+
+function sizeOf({ repositories = [], contexts = [] }: TokenRecord): number {
+  return TOKEN_BYTES + (repositories.length + contexts.length) * LIMIT_BYTES
 }

@@ -1,26 +1,36 @@
-import type { Logger } from '../../logger.js'
-import { idleMeter, type Meter } from '../../meter.js'
+import { StoreFenced, StoreOverloaded, StoreUnavailable } from '../../errors.js'
+import type { Logger } from '../../parts/logger.js'
+import { noopMeter, type Meter } from '../../parts/meter.js'
 import { QUEUE_BOUNDS, type QueueBounds } from '../queue-bounds.js'
-import { StoreFenced, StoreOverloaded, StoreUnavailable } from '../store.js'
-import type { Batch, Database, Operation } from './database.js'
+import type { Batch, BatchOperation, LevelDatabase } from './database.js'
+import { KeyCounts } from './key-counts.js'
+import type { KeyWatch } from './key-watch.js'
 import { Recovery } from './recovery.js'
-import type { Watch } from './watch.js'
 
 /** A change that is decided when its turn has come, from what the database holds then. */
-export interface Change<T> {
+export interface LevelChange<T> {
   /** About how many characters the change will write. */
   readonly size: number
   /** The keys whose values the decision needs. */
   readonly reads: readonly string[]
-  /** Decides. `values` are those of `reads`, every earlier change included. */
-  decide(values: readonly (string | undefined)[]): { operations: readonly Operation[]; result: T }
+  /**
+   * Where a value that it reads is missing, the decision needs how many keys begin with this, up to `MAX_COUNT`; and
+   * every key that it puts does.
+   */
+  readonly counts?: string
+  /** Decides. `values` are those of `reads`, every earlier change included, as in `count`. */
+  decide(values: readonly (string | undefined)[], count: number): { operations: readonly BatchOperation[]; result: T }
 }
 
 interface Waiting {
   readonly size: number
   readonly reads: readonly string[]
+  readonly counts: string | undefined
   /** Decides, and gives what tells the caller once the operations are durable. */
-  decide(values: readonly (string | undefined)[]): { operations: readonly Operation[]; acknowledge: () => void }
+  decide(
+    values: readonly (string | undefined)[],
+    count: number,
+  ): { operations: readonly BatchOperation[]; acknowledge: () => void }
   fail(error: unknown): void
 }
 
@@ -28,13 +38,13 @@ interface Waiting {
 interface WaitingAlone {
   readonly size: 0
   readonly prepared: Batch | undefined
-  readonly operations: () => AsyncIterable<Operation>
+  readonly operations: () => AsyncIterable<BatchOperation>
   readonly acknowledge: () => void
   readonly fail: (error: unknown) => void
 }
 
 /** How many changes share one fsync at the most. */
-const MOST_IN_BATCH = 1000
+const MAX_IN_BATCH = 1000
 
 /**
  * The only way to change the database: one fsynced batch is on its way, and what arrives meanwhile joins the next.
@@ -43,50 +53,53 @@ const MOST_IN_BATCH = 1000
  * After a rejected write nothing is acknowledged until the database has been opened again and has taken a write: see
  * recovery.ts.
  */
-export class Writer {
-  readonly #database: Database
+export class LevelWriter {
+  readonly #database: LevelDatabase
   readonly #logger: Logger
   readonly #recovery: Recovery
   readonly #bounds: QueueBounds
   readonly #meter: Meter
+  readonly #counts: KeyCounts
   readonly #queue: (Waiting | WaitingAlone)[] = []
   readonly #closing = new AbortController()
-  readonly #watches = new Set<Watch>()
+  readonly #watches = new Set<KeyWatch>()
   #waitingSize = 0
   #overloaded = false
   #running: Promise<void> | undefined
   #recovering: Promise<void> | undefined
   /** Why no change is accepted. */
-  #refusal: StoreUnavailable | undefined
+  #unavailable: StoreUnavailable | undefined
 
-  constructor(database: Database, logger: Logger, bounds: QueueBounds = QUEUE_BOUNDS, meter: Meter = idleMeter) {
+  constructor(database: LevelDatabase, logger: Logger, bounds: QueueBounds = QUEUE_BOUNDS, meter: Meter = noopMeter) {
     this.#database = database
     this.#logger = logger
     this.#recovery = new Recovery(database, logger)
+    this.#counts = new KeyCounts(database)
     this.#bounds = bounds
     this.#meter = meter
     meter.gauge('queuedChanges', () => this.#queue.length)
   }
 
   /** Why no change is accepted at the moment. */
-  get trouble(): string | undefined {
-    return (this.#refusal ?? this.#damaged())?.message
+  get unavailableReason(): string | undefined {
+    return (this.#unavailable ?? this.#damaged())?.message
   }
 
   /**
    * Resolves with what the change decided, once it is on disk.
-   * @throws StoreUnavailable when it is not known to be there, StoreOverloaded when too much waits, and what `decide` throws
+   * @throws StoreUnavailable when it is not known to be there, StoreOverloaded when too much waits, and what `decide`
+   *   throws
    */
-  async apply<T>(change: Change<T>): Promise<T> {
+  async apply<T>(change: LevelChange<T>): Promise<T> {
     return await new Promise<T>((resolve, reject) => {
-      const decide: Waiting['decide'] = (values) => {
-        const { operations, result } = change.decide(values)
+      const decide: Waiting['decide'] = (values, count) => {
+        const { operations, result } = change.decide(values, count)
         const acknowledge = () => {
           resolve(result)
         }
         return { operations, acknowledge }
       }
-      this.#enqueue({ size: change.size, reads: change.reads, decide, fail: reject })
+      this.#enqueue({ size: change.size, reads: change.reads, counts: change.counts, decide, fail: reject })
     })
   }
 
@@ -97,35 +110,39 @@ export class Writer {
    * @throws StoreUnavailable when they are not known to be there, StoreOverloaded when too much waits, and what
    *   `operations` throws
    */
-  async applyAlone(operations: () => AsyncIterable<Operation>, prepared?: Batch): Promise<void> {
+  async applyAlone(operations: () => AsyncIterable<BatchOperation>, prepared?: Batch): Promise<void> {
     await new Promise<void>((acknowledge, fail) => {
       this.#enqueue({ size: 0, prepared, operations, acknowledge, fail })
     })
   }
 
   /** Begins to watch: from now on, what changes under the watch's keys is noted in it, after it is on disk. */
-  watch(watch: Watch): void {
+  watch(watch: KeyWatch): void {
     this.#watches.add(watch)
   }
 
-  unwatch(watch: Watch): void {
+  unwatch(watch: KeyWatch): void {
     this.#watches.delete(watch)
   }
 
   /** Refuses further changes; resolves when those that were accepted are done. */
   async close(): Promise<void> {
-    this.#refusal = new StoreUnavailable('the store is closed')
+    this.#unavailable = new StoreUnavailable('the store is closed')
     this.#closing.abort()
     await this.#running
     await this.#recovering
   }
 
   #enqueue(waiting: Waiting | WaitingAlone): void {
-    const refusal = this.#refusal ?? this.#damaged()
+    const refusal = this.#unavailable ?? this.#damaged()
     if (refusal) throw refusal
     const { changes, size } = this.#bounds
     if (this.#queue.length >= changes || this.#waitingSize + waiting.size > size) {
-      if (!this.#overloaded) this.#logger.warn({ store: this.#database.folder, waiting: this.#queue.length }, 'too many changes wait for the disk: more are refused')
+      if (!this.#overloaded)
+        this.#logger.warn(
+          { store: this.#database.folder, waiting: this.#queue.length },
+          'too many changes wait for the disk: more are refused',
+        )
       this.#overloaded = true
       throw new StoreOverloaded('too many changes wait for the disk')
     }
@@ -135,7 +152,9 @@ export class Writer {
   }
 
   #damaged(): StoreFenced | undefined {
-    return this.#database.hasDamagedTables ? new StoreFenced('a table of the store is damaged: it must be restored from a backup') : undefined
+    return this.#database.hasDamagedTables
+      ? new StoreFenced('a table of the store is damaged: it must be restored from a backup')
+      : undefined
   }
 
   async #run(): Promise<void> {
@@ -153,25 +172,32 @@ export class Writer {
 
   /** From a rejected write on: whether it is on disk nobody knows, and what would follow it might not be recovered. */
   #fence(cause: unknown, waiting: readonly (Waiting | WaitingAlone)[]): void {
-    this.#logger.error({ store: this.#database.folder, err: cause, waiting: waiting.length }, 'a write to the store failed: nothing is acknowledged until it is open again')
+    this.#logger.error(
+      { store: this.#database.folder, err: cause, waiting: waiting.length },
+      'a write to the store failed: nothing is acknowledged until it is open again',
+    )
     this.#meter.storeFenced()
     const fence = new StoreFenced('a write to the store failed; it is being opened again', { cause })
-    this.#refusal ??= fence
+    this.#unavailable ??= fence
     this.#waitingSize = 0
-    for (const watch of this.#watches) watch.voidance ??= fence.message
+    this.#counts.clear()
+    for (const watch of this.#watches) watch.invalidReason ??= fence.message
     for (const change of waiting) change.fail(fence)
     const begun = performance.now()
     this.#recovering = this.#recovery.run(this.#closing.signal).then((recovered) => {
-      if (!recovered || this.#refusal !== fence) return
-      this.#refusal = undefined
-      this.#logger.warn({ store: this.#database.folder, ms: Math.round(performance.now() - begun) }, 'the store accepts writes again')
+      if (!recovered || this.#unavailable !== fence) return
+      this.#unavailable = undefined
+      this.#logger.warn(
+        { store: this.#database.folder, ms: Math.round(performance.now() - begun) },
+        'the store accepts writes again',
+      )
     })
   }
 
   /** As many changes as may share a batch, or one that may not. */
   #next(): Waiting[] | WaitingAlone {
     const batch: Waiting[] = []
-    for (const waiting of this.#queue.slice(0, MOST_IN_BATCH)) {
+    for (const waiting of this.#queue.slice(0, MAX_IN_BATCH)) {
       if ('reads' in waiting) batch.push(waiting)
       else if (batch.length > 0) break
       else {
@@ -185,7 +211,7 @@ export class Writer {
 
   async #writeAlone({ prepared, operations, acknowledge, fail }: WaitingAlone): Promise<void> {
     const batch = prepared ?? this.#database.batch()
-    const touched = new Set<Watch>()
+    const touched = new Set<KeyWatch>()
     try {
       for await (const operation of operations()) {
         batch.add(operation)
@@ -197,22 +223,31 @@ export class Writer {
       return
     }
     await batch.write()
-    for (const watch of touched) watch.voidance ??= 'the repository was renamed or deleted meanwhile'
+    this.#counts.clear()
+    for (const watch of touched) watch.invalidReason ??= 'the repository was renamed or deleted meanwhile'
     acknowledge()
   }
 
   async #write(batch: readonly Waiting[]): Promise<void> {
-    const { values, failures } = await this.#read(batch)
-    const operations = new Map<string, Operation>()
+    const { values, counts, failures } = await this.#read(batch)
+    const operations = new Map<string, BatchOperation>()
     const acknowledgements: (() => void)[] = []
     for (const waiting of batch) {
       try {
-        for (const key of waiting.reads) if (failures.has(key)) throw failures.get(key)
-        const decided = waiting.decide(waiting.reads.map((key) => values.get(key)))
+        const { reads, counts: prefix = '' } = waiting
+        for (const key of [...reads, prefix]) if (failures.has(key)) throw failures.get(key)
+        const count = counts.get(prefix) ?? 0
+        const decided = waiting.decide(
+          reads.map((key) => values.get(key)),
+          count,
+        )
+        let added = 0
         for (const operation of decided.operations) {
           operations.set(operation.key, operation)
+          if (values.get(operation.key) === undefined) added++
           values.set(operation.key, operation.type === 'put' ? operation.value : undefined)
         }
+        if (counts.has(prefix)) counts.set(prefix, count + added)
         acknowledgements.push(decided.acknowledge)
       } catch (error) {
         waiting.fail(error)
@@ -220,22 +255,43 @@ export class Writer {
     }
     if (operations.size > 0) {
       const begun = performance.now()
-      await this.#database.write([...operations.values()])
+      await this.#database.write(operations.values())
       this.#meter.batchWritten(acknowledgements.length, (performance.now() - begun) / 1000)
     }
-    for (const watch of this.#watches) for (const key of operations.keys()) if (watch.covers(key)) watch.changed.add(key)
+    for (const [prefix, count] of counts) this.#counts.set(prefix, count)
+    if ([...operations.values()].some(({ type }) => type === 'del')) this.#counts.clear()
+    for (const watch of this.#watches)
+      for (const key of operations.keys()) if (watch.covers(key)) watch.changed.add(key)
     for (const acknowledge of acknowledgements) acknowledge()
   }
 
-  /** What the keys of a batch hold, and why some cannot be read: nothing but what needs those is in doubt. */
-  async #read(batch: readonly Waiting[]): Promise<{ values: Map<string, string | undefined>; failures: Map<string, unknown> }> {
+  /** What a batch needs, and why some of it cannot be read: nothing but what needs that is in doubt. */
+  async #read(batch: readonly Waiting[]): Promise<{
+    values: Map<string, string | undefined>
+    counts: Map<string, number>
+    failures: Map<string, unknown>
+  }> {
     const keys = [...new Set(batch.flatMap((waiting) => waiting.reads))]
     const failures = new Map<string, unknown>()
     const oneByOne = async (key: string): Promise<string | undefined> => {
       const found = await this.#database.read([key]).catch((error: unknown) => void failures.set(key, error))
       return found?.[0]
     }
+    const counts = new Map<string, number>()
+    const count = async (prefix: string): Promise<void> => {
+      counts.set(prefix, await this.#counts.of(prefix))
+    }
     const found = await this.#database.read(keys).catch(async () => await Promise.all(keys.map(oneByOne)))
-    return { values: new Map(keys.map((key, index) => [key, found[index]])), failures }
+    const values = new Map(keys.map((key, index) => [key, found[index]]))
+    // To count is dear, and most reports replace another one; but what is there may be removed in this batch.
+    const removable = new Set(batch.flatMap(({ counts: prefix, reads }) => (prefix === undefined ? reads : [])))
+    const needed = batch.filter(({ reads }) => reads.some((key) => values.get(key) === undefined || removable.has(key)))
+    const prefixes = new Set(needed.flatMap(({ counts: prefix }) => (prefix === undefined ? [] : [prefix])))
+    await Promise.all(
+      [...prefixes].map(async (prefix) => {
+        await count(prefix).catch((error: unknown) => void failures.set(prefix, error))
+      }),
+    )
+    return { values, counts, failures }
   }
 }

@@ -1,4 +1,4 @@
-import { DatabaseFailure } from './failure.js'
+import { DatabaseFailure } from './database-failure.js'
 
 /** A statement that is prepared once on each connection. */
 export interface Statement {
@@ -9,7 +9,12 @@ export interface Statement {
 
 /** What of a client of `pg` is needed here. */
 export interface Client {
-  query(config: { name?: string; text: string; values?: unknown[]; query_timeout?: number }): Promise<{ rows: unknown[]; rowCount: number | null }>
+  query(config: {
+    name?: string
+    text: string
+    values?: unknown[]
+    query_timeout?: number
+  }): Promise<{ rows: unknown[]; rowCount: number | null }>
 }
 
 /** A connection, for as long as a piece of work has it. */
@@ -34,7 +39,8 @@ export class Connection {
    */
   async query<Row>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
     const { rows } = await this.#send({ ...statement, values: [...values] })
-    return rows as Row[] // eslint-disable-line @typescript-eslint/no-unsafe-type-assertion -- the columns of the schema have these types and rules
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- as the columns are declared
+    return rows as Row[]
   }
 
   /** As `query`, how many rows were changed. */
@@ -53,7 +59,11 @@ export class Connection {
     return new Date(performance.now() + this.#offset + this.#milliseconds).toISOString()
   }
 
-  async #send(config: { name?: string; text: string; values?: unknown[] }): Promise<{ rows: unknown[]; rowCount: number | null }> {
+  async #send(config: {
+    name?: string
+    text: string
+    values?: unknown[]
+  }): Promise<{ rows: unknown[]; rowCount: number | null }> {
     try {
       const result = await this.#client.query({ ...config, query_timeout: this.#milliseconds })
       // What a server that has lost its role says may be old.

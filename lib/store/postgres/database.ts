@@ -1,12 +1,12 @@
 import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
-import type { Logger } from '../../logger.js'
-import { StoreFenced, StoreUnavailable } from '../store.js'
+import { StoreFenced, StoreUnavailable } from '../../errors.js'
+import type { Logger } from '../../parts/logger.js'
 import { Connection, type Statement } from './connection.js'
-import { DatabaseFailure } from './failure.js'
+import { DatabaseFailure } from './database-failure.js'
 
 /** Connections of one instance at most. */
-export const MOST_CONNECTIONS = 10
+export const MAX_CONNECTIONS = 10
 
 /** How long a statement may take, here and at the server. */
 export const STATEMENT_MILLISECONDS = 3_000
@@ -18,7 +18,7 @@ const LONG_MILLISECONDS = 60_000
 const DEADLINE_MILLISECONDS = 5_000
 
 /** As long as nobody answers, asking takes no longer than this. */
-const HURRY_MILLISECONDS = 1_000
+const FAIL_FAST_MILLISECONDS = 1_000
 
 const CONNECT_MILLISECONDS = 2_000
 const IDLE_MILLISECONDS = 30_000
@@ -30,7 +30,9 @@ const LONGEST_PAUSE_MILLISECONDS = 500
 /** How long connections may take to say good-bye. */
 const CLOSE_MILLISECONDS = 1_000
 
-const GREETING = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now, current_setting('transaction_read_only') AS read_only"
+const HANDSHAKE = `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now,
+  current_setting('transaction_read_only') AS
+  read_only`
 
 /** What is known of a connection. */
 interface State {
@@ -38,11 +40,11 @@ interface State {
   readOnly: boolean
 }
 
-export interface Patience {
+export interface RetryPolicy {
   /** How long to go on trying. */
   readonly milliseconds?: number
   /** How long a statement may take. */
-  readonly statement?: number
+  readonly statementMilliseconds?: number
   /** Not to be sent again when it may have been done: something of somebody else's may have followed it. */
   readonly once?: boolean
 }
@@ -59,7 +61,7 @@ export interface Snapshot {
  * The connections to a database that speaks PostgreSQL's protocol; the one place where `pg` is used. Every wait has an
  * end, what may succeed at another try is tried again, and a server that only reads is none.
  */
-export class Database {
+export class PostgresDatabase {
   readonly #config: pg.PoolConfig
   readonly #logger: Logger
   readonly #states = new WeakMap<pg.ClientBase, State>()
@@ -68,12 +70,12 @@ export class Database {
   readonly #pools = new Set<Promise<void>>()
   #pool: pg.Pool
   #running = 0
-  #held = 0
+  #keptOpen = 0
   #whenIdle: (() => void) | undefined
   #closed = false
 
   /** Set while the database is known not to do its work, which has been logged: then one short try is enough. */
-  hurry = false
+  failFast = false
 
   /** @param url of a database, as `pg` takes it */
   constructor(url: string, logger: Logger) {
@@ -81,7 +83,7 @@ export class Database {
     this.#config = {
       connectionString: url,
       application_name: 'commit-status',
-      max: MOST_CONNECTIONS,
+      max: MAX_CONNECTIONS,
       connectionTimeoutMillis: CONNECT_MILLISECONDS,
       idleTimeoutMillis: IDLE_MILLISECONDS,
       statement_timeout: STATEMENT_MILLISECONDS,
@@ -102,12 +104,23 @@ export class Database {
    * connection throws, and has no effects besides those in the database.
    * @throws StoreUnavailable; DatabaseFailure for values that the database does not take
    */
-  async run<T>(work: (connection: Connection) => Promise<T>, { milliseconds = DEADLINE_MILLISECONDS, statement = STATEMENT_MILLISECONDS, once = false }: Patience = {}): Promise<T> {
-    if (this.#closed && this.#held === 0) throw new StoreUnavailable('the store is closed')
+  async run<T>(
+    work: (connection: Connection) => Promise<T>,
+    {
+      milliseconds = DEADLINE_MILLISECONDS,
+      statementMilliseconds: statement = STATEMENT_MILLISECONDS,
+      once = false,
+    }: RetryPolicy = {},
+  ): Promise<T> {
+    if (this.#closed && this.#keptOpen === 0) throw new StoreUnavailable('the store is closed')
     this.#running++
     try {
-      const most = this.hurry ? HURRY_MILLISECONDS : Infinity
-      return await this.#persist(work, { milliseconds: Math.min(milliseconds, most), statement: Math.min(statement, most), once })
+      const most = this.failFast ? FAIL_FAST_MILLISECONDS : Infinity
+      return await this.#retry(work, {
+        milliseconds: Math.min(milliseconds, most),
+        statementMilliseconds: Math.min(statement, most),
+        once,
+      })
     } catch (error) {
       throw this.#inStoreWords(error)
       /* c8 ignore next -- V8 counts a way out of the catch that there is not */
@@ -120,25 +133,25 @@ export class Database {
    * Does what will need a connection, but not at once: closing waits for it.
    * @throws StoreUnavailable when it is closed, and what `work` throws
    */
-  async held<T>(work: () => Promise<T>): Promise<T> {
+  async keepingOpen<T>(work: () => Promise<T>): Promise<T> {
     if (this.#closed) throw new StoreUnavailable('the store is closed')
-    this.#held++
+    this.#keptOpen++
     this.#running++
     try {
       return await work()
     } finally {
-      this.#held--
+      this.#keptOpen--
       this.#ended()
     }
   }
 
   /** The rows of one statement that may be sent twice. */
-  async query<Row>(statement: Statement, values: readonly unknown[], patience?: Patience): Promise<Row[]> {
+  async query<Row>(statement: Statement, values: readonly unknown[], patience?: RetryPolicy): Promise<Row[]> {
     return await this.run(async (connection) => await connection.query<Row>(statement, values), patience)
   }
 
   /** How many rows one statement changed that may be sent twice. */
-  async change(statement: Statement, values: readonly unknown[], patience?: Patience): Promise<number> {
+  async change(statement: Statement, values: readonly unknown[], patience?: RetryPolicy): Promise<number> {
     return await this.run(async (connection) => await connection.change(statement, values), patience)
   }
 
@@ -151,7 +164,7 @@ export class Database {
         await work(connection)
         await connection.command('COMMIT')
       },
-      { milliseconds: LONG_MILLISECONDS, statement: LONG_MILLISECONDS, once: true },
+      { milliseconds: LONG_MILLISECONDS, statementMilliseconds: LONG_MILLISECONDS, once: true },
     )
   }
 
@@ -162,7 +175,11 @@ export class Database {
    */
   async snapshot(): Promise<Snapshot> {
     if (this.#closed) throw new StoreUnavailable('the store is closed')
-    const client = new pg.Client({ ...this.#config, statement_timeout: LONG_MILLISECONDS, idle_in_transaction_session_timeout: 0 })
+    const client = new pg.Client({
+      ...this.#config,
+      statement_timeout: LONG_MILLISECONDS,
+      idle_in_transaction_session_timeout: 0,
+    })
     this.#snapshots.add(client)
     client.on('error', () => undefined)
     const close = (): void => {
@@ -176,9 +193,12 @@ export class Database {
       await client.connect().catch((cause: unknown) => {
         throw DatabaseFailure.of(cause, false)
       })
-      const connection = new Connection(client, await this.#greet(client), LONG_MILLISECONDS)
+      const connection = new Connection(client, await this.#handshake(client), LONG_MILLISECONDS)
       await connection.command('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
-      return { query: async (statement, values) => await connection.query<never>(statement, values).catch(inStoreWords), close }
+      return {
+        query: async (statement, values) => await connection.query<never>(statement, values).catch(inStoreWords),
+        close,
+      }
     } catch (error) {
       close()
       return inStoreWords(error)
@@ -192,21 +212,35 @@ export class Database {
     this.#discard(this.#pool)
     const ends = [...this.#snapshots].map((client) => client.end())
     const late = new AbortController()
-    await Promise.race([Promise.allSettled([...this.#pools, ...ends]), setTimeout(CLOSE_MILLISECONDS, undefined, late).catch(() => undefined)])
+    await Promise.race([
+      Promise.allSettled([...this.#pools, ...ends]),
+      setTimeout(CLOSE_MILLISECONDS, undefined, late).catch(() => undefined),
+    ])
     late.abort()
     for (const client of [...this.#clients, ...this.#snapshots]) client.connection.stream.destroy()
   }
 
-  async #persist<T>(work: (connection: Connection) => Promise<T>, patience: Required<Patience>, end = performance.now() + patience.milliseconds, attempt = 0): Promise<T> {
+  async #retry<T>(
+    work: (connection: Connection) => Promise<T>,
+    patience: Required<RetryPolicy>,
+    end = performance.now() + patience.milliseconds,
+    attempt = 0,
+  ): Promise<T> {
     let pause = 0
     try {
-      return await this.#attempt(work, patience.statement)
+      return await this.#attempt(work, patience.statementMilliseconds)
     } catch (error) {
       pause = Math.min(FIRST_PAUSE_MILLISECONDS * 2 ** attempt, LONGEST_PAUSE_MILLISECONDS) * (0.5 + Math.random() / 2)
-      if (!(error instanceof DatabaseFailure) || !error.meaning.again || (patience.once && error.meaning.unsure) || performance.now() + pause > end) throw error
+      if (
+        !(error instanceof DatabaseFailure) ||
+        !error.classification.retryable ||
+        (patience.once && error.classification.outcomeUnknown) ||
+        performance.now() + pause > end
+      )
+        throw error
     }
     await setTimeout(pause)
-    return await this.#persist(work, patience, end, attempt + 1)
+    return await this.#retry(work, patience, end, attempt + 1)
   }
 
   async #attempt<T>(work: (connection: Connection) => Promise<T>, milliseconds: number): Promise<T> {
@@ -220,7 +254,7 @@ export class Database {
     } catch (error) {
       // In the middle of something: a new one is sure to be in no transaction.
       client?.release(true)
-      if (error instanceof DatabaseFailure && error.meaning.renew && pool === this.#pool) {
+      if (error instanceof DatabaseFailure && error.classification.resetPool && pool === this.#pool) {
         this.#pool = this.#newPool()
         this.#discard(pool)
       }
@@ -240,7 +274,7 @@ export class Database {
     const pool = new pg.Pool({
       ...this.#config,
       verify: (client, done) => {
-        this.#greet(client).then(() => done(), done)
+        this.#handshake(client).then(() => done(), done)
       },
     })
     pool.on('connect', (client) => {
@@ -263,13 +297,20 @@ export class Database {
   }
 
   /** @throws DatabaseFailure for a server that takes no writes: what it shows may be old */
-  async #greet(client: pg.Client): Promise<State> {
+  async #handshake(client: pg.Client): Promise<State> {
     const state: State = { offset: 0, readOnly: false }
     // Since PostgreSQL 14 a server says so when it becomes one that only reads, before the end of the next answer.
-    client.connection.on('parameterStatus', ({ parameterName, parameterValue }: { parameterName: string; parameterValue: string }) => {
-      if (/^(?:default_transaction_read_only|in_hot_standby)$/.test(parameterName)) state.readOnly ||= parameterValue === 'on'
-    })
-    const [row] = await new Connection(client, state, CONNECT_MILLISECONDS).query<{ now: number; read_only: string }>({ name: 'greeting', text: GREETING }, [])
+    client.connection.on(
+      'parameterStatus',
+      ({ parameterName, parameterValue }: { parameterName: string; parameterValue: string }) => {
+        if (/^(?:default_transaction_read_only|in_hot_standby)$/.test(parameterName))
+          state.readOnly ||= parameterValue === 'on'
+      },
+    )
+    const [row] = await new Connection(client, state, CONNECT_MILLISECONDS).query<{ now: number; read_only: string }>(
+      { name: 'greeting', text: HANDSHAKE },
+      [],
+    )
     if (row?.read_only !== 'off') throw DatabaseFailure.readOnly()
     state.offset = row.now - performance.now()
     this.#states.set(client, state)
@@ -290,7 +331,7 @@ export class Database {
 
   #inStoreWords(error: unknown): unknown {
     if (!(error instanceof DatabaseFailure) || error.isOfData) return error
-    const Kind = this.hurry ? StoreFenced : StoreUnavailable
+    const Kind = this.failFast ? StoreFenced : StoreUnavailable
     return new Kind(`the database cannot be used: ${error.message}`, { cause: error })
   }
 }

@@ -1,86 +1,99 @@
-import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible'
-import { clientKey } from '../../auth/client-key.js'
-import type { FailureBudget } from '../../auth/failure-budget.js'
+import { clientKey } from '../../parts/client-key.js'
+import type { Prompt } from '../../parts/eventual.js'
+import type { FailureBudget } from '../../parts/failure-budget.js'
+import { batchLoader, type BatchLoader } from './batch-loader.js'
 import type { Statement } from './connection.js'
-import type { Database } from './database.js'
-import { Lookups } from './lookups.js'
+import type { PostgresDatabase } from './database.js'
 
 /** How often windows that are over are removed, while there are failures. */
 const CLEAR_MILLISECONDS = 5 * 60 * 1000
 
 /** A log-in waits no longer for it: there is the memory. */
-const PATIENCE = { milliseconds: 1_000, statement: 1_000 }
+const POLICY = { milliseconds: 1_000, statementMilliseconds: 1_000 }
 
-const GET: Statement = { name: 'get-failures', text: 'SELECT key, points, expire FROM commit_status.auth_failures WHERE key = ANY ($1::text[])' }
+const GET: Statement = {
+  name: 'get-failures',
+  text: 'SELECT client, failures, ends_at FROM commit_status.auth_failures WHERE client = ANY ($1::text[])',
+}
 
-const CLEAR: Statement = { name: 'clear-failures', text: 'DELETE FROM commit_status.auth_failures WHERE expire < $1' }
+/** Counts one more, in the window that is open or in a new one. */
+const COUNT: Statement = {
+  name: 'count-failure',
+  text: `INSERT INTO commit_status.auth_failures (client, failures, ends_at) VALUES ($1, 1, $3)
+ON CONFLICT (client) DO UPDATE SET
+  failures = CASE WHEN auth_failures.ends_at <= $2 THEN 1 ELSE auth_failures.failures + 1 END,
+  ends_at = CASE WHEN auth_failures.ends_at <= $2 THEN EXCLUDED.ends_at ELSE auth_failures.ends_at END
+RETURNING client, failures, ends_at`,
+}
+
+const CLEAR: Statement = {
+  name: 'clear-failures',
+  text: 'DELETE FROM commit_status.auth_failures WHERE ends_at <= $1',
+}
+
+/** The failures of a client since the first one that counts. */
+interface WindowRow {
+  readonly client: string
+  readonly failures: number
+  /** Milliseconds since 1970, as text. */
+  readonly ends_at: string
+}
 
 /** A budget that all instances share; while the database is away, each counts in its own memory. */
 export class PostgresFailureBudget implements FailureBudget {
-  readonly #limiter: RateLimiterPostgres
+  readonly #database: PostgresDatabase
   readonly #limit: number
-  readonly #database: Database
-  readonly #lookups: Lookups<string, readonly WindowRow[]>
+  readonly #windowSeconds: number
+  readonly #memory: Prompt<FailureBudget>
+  /** Every request that logs in asks for its window: those go together. */
+  readonly #windows: BatchLoader<string, WindowRow | undefined>
   #clearAt = 0
 
-  /** @param limits as those of `MemoryFailureBudget` */
-  constructor(database: Database, { limit, windowSeconds }: { limit: number; windowSeconds: number }) {
-    const counting = { points: limit, duration: windowSeconds, keyPrefix: 'auth' }
-    this.#limit = limit
+  /** @param memory counts while the database is away */
+  constructor(
+    database: PostgresDatabase,
+    { limit, windowSeconds }: { limit: number; windowSeconds: number },
+    memory: Prompt<FailureBudget>,
+  ) {
     this.#database = database
-    this.#lookups = new Lookups<string, readonly WindowRow[]>(async (keys) => {
-      const rows = await database.query<WindowRow>(GET, [keys], PATIENCE)
-      return (key) => rows.filter((row) => row.key === key)
-    })
-    this.#limiter = new RateLimiterPostgres({
-      ...counting,
-      storeClient: { query: async (statement: LimiterStatement) => await this.#answer(statement) },
-      storeType: 'client',
-      schemaName: 'commit_status',
-      tableName: 'auth_failures',
-      tableCreated: true,
-      // Its timer would outlive the store.
-      clearExpiredByTimeout: false,
-      insuranceLimiter: new RateLimiterMemory(counting),
+    this.#limit = limit
+    this.#windowSeconds = windowSeconds
+    this.#memory = memory
+    this.#windows = batchLoader(async (clients) => {
+      const rows = await database.query<WindowRow>(GET, [clients], POLICY)
+      return (client) => rows.find((row) => row.client === client)
     })
   }
 
   async retryAfter(address: string): Promise<number> {
-    const found = await this.#limiter.get(clientKey(address))
-    return found && found.consumedPoints >= this.#limit ? seconds(found) : 0
+    try {
+      const window = await this.#windows.load(clientKey(address))
+      return window && window.failures >= this.#limit ? secondsLeft(window) : 0
+    } catch {
+      return await this.#memory.retryAfter(address)
+    }
   }
 
   async recordFailure(address: string): Promise<number> {
-    const counted = await this.#limiter.penalty(clientKey(address))
-    if (performance.now() >= this.#clearAt) {
-      this.#clearAt = performance.now() + CLEAR_MILLISECONDS
-      void this.#database.change(CLEAR, [Date.now()]).catch(() => undefined)
+    const now = Date.now()
+    try {
+      const values = [clientKey(address), now, now + this.#windowSeconds * 1000]
+      const [window] = await this.#database.query<WindowRow>(COUNT, values, POLICY)
+      this.#clear(now)
+      return window && window.failures > this.#limit ? Math.max(secondsLeft(window), 1) : 0
+    } catch {
+      return await this.#memory.recordFailure(address)
     }
-    return counted.consumedPoints > this.#limit ? seconds(counted) : 0
   }
 
-  /** Every request that logs in asks for its window: those go together. */
-  async #answer({ name, text, values }: LimiterStatement): Promise<{ rows: object[]; rowCount: number }> {
-    const [key, now] = values
-    const rows = name.endsWith('rlflx-get')
-      ? (await this.#lookups.get(String(key), String(key))).filter(({ expire }) => Number(expire) > Number(now))
-      : await this.#database.query<object>({ name, text }, values, PATIENCE)
-    return { rows, rowCount: rows.length }
+  #clear(now: number): void {
+    if (performance.now() < this.#clearAt) return
+    this.#clearAt = performance.now() + CLEAR_MILLISECONDS
+    void this.#database.change(CLEAR, [now]).catch(() => undefined)
   }
 }
 
-interface WindowRow {
-  readonly key: string
-  readonly points: number
-  readonly expire: string
-}
-
-interface LimiterStatement {
-  readonly name: string
-  readonly text: string
-  readonly values: readonly unknown[]
-}
-
-function seconds({ msBeforeNext }: RateLimiterRes): number {
-  return Math.max(Math.ceil(msBeforeNext / 1000), 1)
+/** 0 for a window that has ended. */
+function secondsLeft({ ends_at }: WindowRow): number {
+  return Math.max(Math.ceil((Number(ends_at) - Date.now()) / 1000), 0)
 }

@@ -1,10 +1,11 @@
+import type { Grant, GrantKey, SavedStatus } from '../../parts/records.js'
+import type { GrantStore } from '../../parts/store.js'
 import { parseRepositoryName, type RepositoryName } from '../../repository-name.js'
-import type { Grant, GrantKey, GrantStore, SavedStatus } from '../store.js'
+import { batchLoader, type BatchLoader } from './batch-loader.js'
 import type { Connection, Statement } from './connection.js'
-import type { Database, Snapshot } from './database.js'
-import { Lookups } from './lookups.js'
-import type { ReportRow } from './statuses.js'
-import type { Writer } from './writer.js'
+import type { PostgresDatabase, Snapshot } from './database.js'
+import type { ReportRow } from './status-rows.js'
+import type { PostgresWriter } from './writer.js'
 
 interface GrantRow {
   readonly owner: Buffer
@@ -19,44 +20,66 @@ const COLUMNS = 'owner, repository, user_name, access'
 const ORDER = 'ORDER BY owner, repository, user_name'
 const OF: Statement = {
   name: 'grants-of',
-  text: `SELECT ${COLUMNS} FROM ${TABLE} WHERE owner = ANY ($1::bytea[]) AND repository = ANY ($2::bytea[] || ''::bytea) AND user_name = ANY ($3::bytea[])`,
+  text: `SELECT ${COLUMNS} FROM ${TABLE} WHERE owner = ANY ($1::bytea[])
+AND repository = ANY ($2::bytea[] || ''::bytea) AND user_name = ANY ($3::bytea[])`,
 }
 const LIST: Statement = { name: 'list-grants', text: `SELECT ${COLUMNS} FROM ${TABLE} ${ORDER}` }
-const LIST_OWNER: Statement = { name: 'list-grants-of-owner', text: `SELECT ${COLUMNS} FROM ${TABLE} WHERE owner = $1 ${ORDER}` }
-const LIST_REPOSITORY: Statement = { name: 'list-grants-of-repository', text: `SELECT ${COLUMNS} FROM ${TABLE} WHERE owner = $1 AND repository = $2 ${ORDER}` }
+const LIST_OWNER: Statement = {
+  name: 'list-grants-of-owner',
+  text: `SELECT ${COLUMNS} FROM ${TABLE} WHERE owner = $1 ${ORDER}`,
+}
+const LIST_REPOSITORY: Statement = {
+  name: 'list-grants-of-repository',
+  text: `SELECT ${COLUMNS} FROM ${TABLE} WHERE owner = $1 AND repository = $2 ${ORDER}`,
+}
 const SET: Statement = {
   name: 'set-grant',
-  text: `INSERT INTO ${TABLE} (${COLUMNS}) VALUES ($1, $2, $3, $4) ON CONFLICT (owner, repository, user_name) DO UPDATE SET access = EXCLUDED.access`,
+  text: `INSERT INTO ${TABLE} (${COLUMNS}) VALUES ($1, $2, $3, $4)
+ON CONFLICT (owner, repository, user_name) DO UPDATE SET access = EXCLUDED.access`,
 }
-const REMOVE: Statement = { name: 'remove-grant', text: `DELETE FROM ${TABLE} WHERE owner = $1 AND repository = $2 AND user_name = $3` }
-const REMOVE_ALL: Statement = { name: 'remove-grants', text: `DELETE FROM ${TABLE} WHERE owner = $1 AND repository = $2` }
+const REMOVE: Statement = {
+  name: 'remove-grant',
+  text: `DELETE FROM ${TABLE} WHERE owner = $1 AND repository = $2 AND user_name = $3`,
+}
+const REMOVE_ALL: Statement = {
+  name: 'remove-grants',
+  text: `DELETE FROM ${TABLE} WHERE owner = $1 AND repository = $2`,
+}
 const MERGE: Statement = {
   name: 'merge-grant',
-  text: `INSERT INTO ${TABLE} (${COLUMNS}) VALUES ($1, $2, $3, $4) ON CONFLICT (owner, repository, user_name) DO NOTHING`,
+  text: `INSERT INTO ${TABLE} (${COLUMNS}) VALUES ($1, $2, $3, $4)
+ON CONFLICT (owner, repository, user_name) DO NOTHING`,
 }
-const REPLACE: Statement = { name: 'replace-grant', text: `UPDATE ${TABLE} SET access = $4 WHERE owner = $1 AND repository = $2 AND user_name = $3 AND access = $5` }
+const REPLACE: Statement = {
+  name: 'replace-grant',
+  text: `UPDATE ${TABLE} SET access = $4 WHERE owner = $1 AND repository = $2 AND user_name = $3
+AND access = $5`,
+}
 const COPY: Statement = {
   name: 'copy-grants',
-  text: `INSERT INTO ${TABLE} (${COLUMNS}) SELECT $3::bytea, $4::bytea, user_name, access FROM ${TABLE} WHERE owner = $1 AND repository = $2`,
+  text: `INSERT INTO ${TABLE} (${COLUMNS}) SELECT $3::bytea, $4::bytea, user_name, access FROM ${TABLE}
+WHERE owner = $1 AND repository = $2`,
 }
 
 /** Read from the database each time: what another instance has taken back gives nothing any more. */
 export class PostgresGrants implements GrantStore {
-  readonly #database: Database
-  readonly #writer: Writer<ReportRow, SavedStatus>
-  readonly #lookups: Lookups<Required<GrantKey>, readonly Grant[]>
+  readonly #database: PostgresDatabase
+  readonly #writer: PostgresWriter<ReportRow, SavedStatus>
+  readonly #grants: BatchLoader<Required<GrantKey>, readonly Grant[]>
 
-  constructor(database: Database, writer: Writer<ReportRow, SavedStatus>) {
+  constructor(database: PostgresDatabase, writer: PostgresWriter<ReportRow, SavedStatus>) {
     this.#database = database
     this.#writer = writer
-    this.#lookups = new Lookups<Required<GrantKey>, readonly Grant[]>(async (keys) => {
+    this.#grants = batchLoader(async (keys) => {
       const grants = await this.#of(keys)
       return (key) => grants.filter((grant) => isOf(key, grant))
     })
   }
 
   async of(user: string, repository: RepositoryName): Promise<readonly Grant[]> {
-    return await this.#database.held(async () => await this.#lookups.get(`${repository.full} ${user}`, { owner: repository.owner, repository, user }))
+    return await this.#database.keepingOpen(
+      async () => await this.#grants.load({ owner: repository.owner, repository, user }),
+    )
   }
 
   async set(grant: Grant): Promise<void> {
@@ -68,14 +91,21 @@ export class PostgresGrants implements GrantStore {
   }
 
   async list(owner?: string, repository?: RepositoryName): Promise<Grant[]> {
-    const [statement, values] = repository ? [LIST_REPOSITORY, placeOf(repository)] : owner === undefined ? [LIST, []] : [LIST_OWNER, [Buffer.from(owner)]]
+    const [statement, values] = repository
+      ? [LIST_REPOSITORY, placeOf(repository)]
+      : owner === undefined
+        ? [LIST, []]
+        : [LIST_OWNER, [Buffer.from(owner)]]
     return (await this.#database.query<GrantRow>(statement, values)).map(fromRow)
   }
 
   /** Of several: those of one on what another asks about are found too. */
   async #of(keys: readonly Required<GrantKey>[]): Promise<Grant[]> {
     const parts = keys.map(keyOf)
-    const rows = await this.#database.query<GrantRow>(OF, [0, 1, 2].map((part) => parts.map((key) => key[part])))
+    const rows = await this.#database.query<GrantRow>(
+      OF,
+      [0, 1, 2].map((part) => parts.map((key) => key[part])),
+    )
     return rows.map(fromRow)
   }
 
@@ -97,7 +127,11 @@ export async function grantsOn(snapshot: Snapshot, repository: RepositoryName): 
 }
 
 /** Puts grants on one repository in place of those that users had there, where these are still as they were. */
-export async function mergeGrants(connection: Connection, grants: readonly Grant[], before: readonly Grant[]): Promise<void> {
+export async function mergeGrants(
+  connection: Connection,
+  grants: readonly Grant[],
+  before: readonly Grant[],
+): Promise<void> {
   const known = new Map(before.map(({ user, access }) => [user, access]))
   for (const grant of grants) {
     const access = known.get(grant.user)
@@ -111,7 +145,9 @@ export async function removeGrants(connection: Connection, name: RepositoryName)
 }
 
 function isOf(key: Required<GrantKey>, { owner, repository, user }: Grant): boolean {
-  return owner === key.owner && user === key.user && (repository === undefined || repository.full === key.repository.full)
+  return (
+    owner === key.owner && user === key.user && (repository === undefined || repository.full === key.repository.full)
+  )
 }
 
 function placeOf({ owner, name }: RepositoryName): Buffer[] {

@@ -1,7 +1,7 @@
-import type { Logger } from '../../logger.js'
-import type { Meter } from '../../meter.js'
-import { reasonOf } from '../../reason.js'
-import type { Database } from './database.js'
+import { errorMessage } from '../../errors.js'
+import type { Logger } from '../../parts/logger.js'
+import type { Meter } from '../../parts/meter.js'
+import type { PostgresDatabase } from './database.js'
 
 /** How often it is looked whether writes go through, while nothing else is written. */
 const INTERVAL_MILLISECONDS = 1_000
@@ -11,7 +11,8 @@ const SLOTS = 1_000
 
 const PROBE = {
   name: 'probe',
-  text: 'INSERT INTO commit_status.probes (slot, written_at) VALUES ($1, $2) ON CONFLICT (slot) DO UPDATE SET written_at = EXCLUDED.written_at',
+  text: `INSERT INTO commit_status.probes (slot, written_at) VALUES ($1, $2) ON CONFLICT (slot) DO UPDATE SET
+  written_at = EXCLUDED.written_at`,
 }
 
 /** So that it is known soon. */
@@ -19,17 +20,17 @@ const PATIENCE = { milliseconds: 2_000, statement: 2_000 }
 
 /** Knows whether the database takes writes: by those that are made, and by one of its own when there are none. */
 export class Health {
-  readonly #database: Database
+  readonly #database: PostgresDatabase
   readonly #logger: Logger
   readonly #meter: Meter
   readonly #slot = Math.floor(Math.random() * SLOTS)
   readonly #timer: NodeJS.Timeout
-  #trouble: string | undefined
+  #unavailableReason: string | undefined
   #since = 0
   #written = true
   #probing = false
 
-  constructor(database: Database, logger: Logger, meter: Meter) {
+  constructor(database: PostgresDatabase, logger: Logger, meter: Meter) {
     this.#database = database
     this.#logger = logger
     this.#meter = meter
@@ -37,28 +38,28 @@ export class Health {
   }
 
   /** Why no write goes through at the moment. */
-  get trouble(): string | undefined {
-    return this.#trouble
+  get unavailableReason(): string | undefined {
+    return this.#unavailableReason
   }
 
   /** To be called when a write has gone through. */
   written(): void {
     this.#written = true
-    if (this.#trouble === undefined) return
-    this.#trouble = undefined
-    this.#database.hurry = false
+    if (this.#unavailableReason === undefined) return
+    this.#unavailableReason = undefined
+    this.#database.failFast = false
     this.#logger.warn({ ms: Math.round(performance.now() - this.#since) }, 'the database takes writes again')
   }
 
   /** To be called when a write has failed in spite of all patience. */
   failed(error: unknown): void {
-    if (this.#trouble === undefined) {
+    if (this.#unavailableReason === undefined) {
       this.#since = performance.now()
       this.#meter.storeFenced()
-      this.#logger.error({ reason: reasonOf(error) }, 'the database takes no writes: reports are refused')
+      this.#logger.error({ reason: errorMessage(error) }, 'the database takes no writes: reports are refused')
     }
-    this.#trouble = reasonOf(error)
-    this.#database.hurry = true
+    this.#unavailableReason = errorMessage(error)
+    this.#database.failFast = true
   }
 
   close(): void {
@@ -66,7 +67,7 @@ export class Health {
   }
 
   async #probe(): Promise<void> {
-    if (this.#written && this.#trouble === undefined) {
+    if (this.#written && this.#unavailableReason === undefined) {
       this.#written = false
       return
     }

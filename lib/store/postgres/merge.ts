@@ -1,28 +1,32 @@
-import type { CommitStatus } from '../../commit-status.js'
+import type { StoredStatus } from '../../commit-status.js'
+import type { Grant } from '../../parts/records.js'
+import type { RepositoryMerge } from '../../parts/store-administration.js'
 import type { RepositoryName } from '../../repository-name.js'
-import type { Grant, RepositoryMerge } from '../store.js'
-import { changeOf, noteChangeAfter } from './changes.js'
 import type { Connection, Statement } from './connection.js'
-import type { Database, Snapshot } from './database.js'
+import type { PostgresDatabase, Snapshot } from './database.js'
 import { grantsOn, mergeGrants } from './grants.js'
-import { COLUMNS, fromRow, keyOf, PAGE_ROWS, REMOVE_SAME, valuesOf, VALUES_FROM_2, type StatusRow } from './statuses.js'
+import { bumpVersionFrom, versionOf } from './repository-versions.js'
+import { PAGE_ROWS, REMOVE_SAME } from './statuses.js'
+import { COLUMNS, fromRow, keyOf, repositoryKey, VALUES_FROM_2, valuesOf, type StatusRow } from './status-rows.js'
 
 const FIND: Statement = {
   name: 'find-statuses',
-  text: `SELECT ${COLUMNS} FROM commit_status.statuses JOIN unnest($2::bytea[], $3::bytea[]) AS k (sha, context) USING (sha, context) WHERE repository = $1`,
+  text: `SELECT ${COLUMNS} FROM commit_status.statuses
+JOIN unnest($2::bytea[], $3::bytea[]) AS k (sha, context) USING (sha, context) WHERE repository = $1`,
 }
 
 const TAKE_SAME: Statement = { name: 'take-same-statuses', text: `${REMOVE_SAME.text} RETURNING s.sha, s.context` }
 
 const INSERT: Statement = {
   name: 'insert-statuses',
-  text: `INSERT INTO commit_status.statuses (repository, ${COLUMNS}) SELECT $1::bytea, ${COLUMNS} FROM ${VALUES_FROM_2} ON CONFLICT (repository, sha, context) DO NOTHING`,
+  text: `INSERT INTO commit_status.statuses (repository, ${COLUMNS}) SELECT $1::bytea, ${COLUMNS}
+FROM ${VALUES_FROM_2} ON CONFLICT (repository, sha, context) DO NOTHING`,
 }
 
 interface Merged {
-  readonly status: CommitStatus
+  readonly status: StoredStatus
   /** What was in its place when the merge began. */
-  readonly there: CommitStatus | undefined
+  readonly there: StoredStatus | undefined
 }
 
 /** What was there when a merge began, and what tells whether the repository was renamed or deleted since. */
@@ -38,14 +42,14 @@ interface Beginning {
  */
 export class PostgresMerge implements RepositoryMerge {
   readonly #repository: RepositoryName
-  readonly #database: Database
+  readonly #database: PostgresDatabase
   readonly #ended: () => void
   readonly #beginning: Promise<Beginning>
   readonly #statuses = new Map<string, Merged>()
   readonly #grants = new Map<string, Grant>()
 
   /** @param ended is called once it has been let go of */
-  constructor(repository: RepositoryName, database: Database, ended: () => void) {
+  constructor(repository: RepositoryName, database: PostgresDatabase, ended: () => void) {
     this.#repository = repository
     this.#database = database
     this.#ended = ended
@@ -54,18 +58,20 @@ export class PostgresMerge implements RepositoryMerge {
     this.#beginning.catch(() => undefined)
   }
 
-  async add(statuses: readonly CommitStatus[], grants: readonly Grant[]): Promise<number> {
+  async add(statuses: readonly StoredStatus[], grants: readonly Grant[]): Promise<number> {
     const { snapshot } = await this.#beginning
     const [shas, contexts] = valuesOf(statuses)
-    const rows = await snapshot.query<StatusRow>(FIND, [Buffer.from(this.#repository.full), shas, contexts])
+    const rows = await snapshot.query<StatusRow>(FIND, [repositoryKey(this.#repository), shas, contexts])
     const known = new Map(rows.map(fromRow).map((status) => [keyOf(status), status]))
     let added = 0
     for (const status of statuses) {
       const there = known.get(keyOf(status))
       // Times of this form sort as text.
-      if (there && there.updated_at >= status.updated_at) continue
+      const other = this.#statuses.get(keyOf(status))
+      const latest = other?.status ?? there
+      if (latest && latest.updated_at >= status.updated_at) continue
       this.#statuses.set(keyOf(status), { status, there })
-      added++
+      if (!other) added++
     }
     for (const grant of grants) this.#grants.set(grant.user, grant)
     return added
@@ -75,8 +81,9 @@ export class PostgresMerge implements RepositoryMerge {
     const beginning = await this.#beginning
     const merged = [...this.#statuses.values()].sort(inOrder)
     await this.#database.transaction(async (connection) => {
-      await noteChangeAfter(connection, this.#repository, beginning.change)
-      for (let start = 0; start < merged.length; start += PAGE_ROWS) await this.#put(connection, merged.slice(start, start + PAGE_ROWS))
+      await bumpVersionFrom(connection, this.#repository, beginning.change)
+      for (let start = 0; start < merged.length; start += PAGE_ROWS)
+        await this.#put(connection, merged.slice(start, start + PAGE_ROWS))
       await mergeGrants(connection, [...this.#grants.values()], beginning.grants)
     })
   }
@@ -94,7 +101,11 @@ export class PostgresMerge implements RepositoryMerge {
   async #begin(): Promise<Beginning> {
     const snapshot = await this.#database.snapshot()
     try {
-      return { snapshot, change: await changeOf(snapshot, this.#repository), grants: await grantsOn(snapshot, this.#repository) }
+      return {
+        snapshot,
+        change: await versionOf(snapshot, this.#repository),
+        grants: await grantsOn(snapshot, this.#repository),
+      }
     } catch (error) {
       snapshot.close()
       throw error
@@ -102,10 +113,15 @@ export class PostgresMerge implements RepositoryMerge {
   }
 
   async #put(connection: Connection, merged: readonly Merged[]): Promise<void> {
-    const repository = Buffer.from(this.#repository.full)
+    const repository = repositoryKey(this.#repository)
     const replaced = merged.flatMap(({ there }) => there ?? [])
-    const taken = await connection.query<Pick<StatusRow, 'sha' | 'context'>>(TAKE_SAME, [repository, ...valuesOf(replaced)])
-    const free = new Set(taken.map(({ sha, context }) => keyOf({ sha: sha.toString('hex'), context: context.toString() })))
+    const taken = await connection.query<Pick<StatusRow, 'sha' | 'context'>>(TAKE_SAME, [
+      repository,
+      ...valuesOf(replaced),
+    ])
+    const free = new Set(
+      taken.map(({ sha, context }) => keyOf({ sha: sha.toString('hex'), context: context.toString() })),
+    )
     const placed = merged.filter(({ status, there }) => !there || free.has(keyOf(status)))
     await connection.change(INSERT, [repository, ...valuesOf(placed.map(({ status }) => status))])
   }

@@ -1,18 +1,24 @@
-import type { FailureBudget } from '../../auth/failure-budget.js'
-import { silentLogger, type Logger } from '../../logger.js'
-import { idleMeter, type Meter } from '../../meter.js'
+import { StoreUnavailable } from '../../errors.js'
+import type { Prompt } from '../../parts/eventual.js'
+import type { FailureBudget } from '../../parts/failure-budget.js'
+import { silentLogger, type Logger } from '../../parts/logger.js'
+import { noopMeter, type Meter } from '../../parts/meter.js'
+import type { SavedStatus } from '../../parts/records.js'
+import type { Store } from '../../parts/store.js'
 import type { RepositoryName } from '../../repository-name.js'
-import { StoreUnavailable, type SavedStatus, type Store } from '../store.js'
-import { noteChange } from './changes.js'
+import { StatusIds } from '../status-ids.js'
 import { PostgresContents } from './contents.js'
-import { Database } from './database.js'
+import { PostgresDatabase } from './database.js'
 import { PostgresFailureBudget } from './failure-budget.js'
 import { moveGrants, PostgresGrants, removeGrants } from './grants.js'
 import { Health } from './health.js'
+import { bumpVersion } from './repository-versions.js'
 import { checkVersion } from './schema.js'
-import { moveStatuses, PostgresStatuses, removeStatuses, saveReports, type ReportRow } from './statuses.js'
+import { saveReports } from './save-reports.js'
+import type { ReportRow } from './status-rows.js'
+import { moveStatuses, PostgresStatuses, removeStatuses } from './statuses.js'
 import { PostgresTokens } from './tokens.js'
-import { Writer } from './writer.js'
+import { PostgresWriter } from './writer.js'
 
 /** A store in a database that speaks PostgreSQL's protocol; any number of instances may share one. */
 export class PostgresStore implements Store {
@@ -20,21 +26,22 @@ export class PostgresStore implements Store {
   readonly tokens: PostgresTokens
   readonly grants: PostgresGrants
   readonly contents: PostgresContents
-  readonly #database: Database
-  readonly #writer: Writer<ReportRow, SavedStatus>
+  readonly #database: PostgresDatabase
+  readonly #writer: PostgresWriter<ReportRow, SavedStatus>
   readonly #health: Health
   readonly #meter: Meter
+  readonly #ids = new StatusIds()
   #closing: Promise<void> | undefined
 
-  private constructor(database: Database, logger: Logger, meter: Meter) {
+  private constructor(database: PostgresDatabase, logger: Logger, meter: Meter) {
     this.#database = database
     this.#meter = meter
     this.#health = new Health(database, logger, meter)
-    this.#writer = new Writer(async (reports) => await this.#save(reports), logger)
+    this.#writer = new PostgresWriter(async (reports) => await this.#save(reports), logger)
     this.statuses = new PostgresStatuses(database, this.#writer)
     this.tokens = new PostgresTokens(database, this.#writer)
     this.grants = new PostgresGrants(database, this.#writer)
-    this.contents = new PostgresContents(database, this.statuses)
+    this.contents = new PostgresContents(database)
     meter.gauge('queuedChanges', () => this.#writer.waiting)
     // Measurements are read most when something is wrong, and the rest of them are there all the same.
     meter.gauge('storeBytes', async () => await this.contents.bytes().catch(() => NaN))
@@ -45,8 +52,8 @@ export class PostgresStore implements Store {
    * @param url as `pg` takes it
    * @throws StoreUnavailable when the database cannot be used, or its tables are not of this program's version
    */
-  static async open(url: string, logger: Logger = silentLogger, meter: Meter = idleMeter): Promise<PostgresStore> {
-    const database = new Database(url, logger)
+  static async open(url: string, logger: Logger = silentLogger, meter: Meter = noopMeter): Promise<PostgresStore> {
+    const database = new PostgresDatabase(url, logger)
     try {
       await checkVersion(database)
     } catch (error) {
@@ -59,7 +66,7 @@ export class PostgresStore implements Store {
   async renameRepository(from: RepositoryName, to: RepositoryName): Promise<void> {
     if (from.full === to.full) return
     await this.#alone(async (connection) => {
-      await noteChange(connection, from, to)
+      await bumpVersion(connection, from, to)
       await moveStatuses(connection, from, to)
       await moveGrants(connection, from, to)
     })
@@ -67,18 +74,18 @@ export class PostgresStore implements Store {
 
   async deleteRepository(name: RepositoryName): Promise<void> {
     await this.#alone(async (connection) => {
-      await noteChange(connection, name)
+      await bumpVersion(connection, name)
       await removeStatuses(connection, name)
       await removeGrants(connection, name)
     })
   }
 
-  failureBudget(limits: { limit: number; windowSeconds: number }): FailureBudget {
-    return new PostgresFailureBudget(this.#database, limits)
+  failureBudget(limits: { limit: number; windowSeconds: number }, memory: Prompt<FailureBudget>): FailureBudget {
+    return new PostgresFailureBudget(this.#database, limits, memory)
   }
 
-  trouble(): string | undefined {
-    return this.#closing ? 'the store is closed' : this.#health.trouble
+  unavailableReason(): string | undefined {
+    return this.#closing ? 'the store is closed' : this.#health.unavailableReason
   }
 
   async close(): Promise<void> {
@@ -91,18 +98,20 @@ export class PostgresStore implements Store {
     await this.#database.close()
   }
 
-  async #alone(work: Parameters<Database['transaction']>[0]): Promise<void> {
+  async #alone(work: Parameters<PostgresDatabase['transaction']>[0]): Promise<void> {
     await this.#writer.applyAlone(async () => {
       await this.#database.transaction(work)
     })
   }
 
-  async #save(reports: readonly ReportRow[]): Promise<SavedStatus[]> {
+  async #save(reports: readonly ReportRow[]): Promise<(SavedStatus | Error)[]> {
     const begun = performance.now()
     try {
-      const saved = await saveReports(this.#database, reports)
+      const saved = await saveReports(this.#database, reports, this.#ids)
       this.#meter.batchWritten(reports.length, (performance.now() - begun) / 1000)
-      this.#health.written()
+      const failure = saved.find((result) => result instanceof StoreUnavailable)
+      if (failure) this.#health.failed(failure)
+      else this.#health.written()
       return saved
     } catch (error) {
       if (error instanceof StoreUnavailable) this.#health.failed(error)

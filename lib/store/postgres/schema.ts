@@ -1,13 +1,14 @@
 import { setTimeout } from 'node:timers/promises'
-import { silentLogger } from '../../logger.js'
-import { StoreUnavailable } from '../store.js'
-import { Database } from './database.js'
-import { DatabaseFailure } from './failure.js'
+import { StoreUnavailable } from '../../errors.js'
+import { silentLogger } from '../../parts/logger.js'
+import { DatabaseFailure } from './database-failure.js'
+import { PostgresDatabase } from './database.js'
 
 /**
  * What makes each version of the schema out of the one before it, in statements that PostgreSQL, CockroachDB,
- * YugabyteDB and Citus share and that may be repeated. What is looked up or ordered is `bytea`, UTF-8 (`sha`: the raw
- * id), so that its order is that of the bytes whatever the database's language. Times are milliseconds since 1970.
+ * YugabyteDB and Citus share and that may be repeated. What is looked up or ordered is `bytea`, so that its order is
+ * that of the bytes whatever the database's language: UTF-8, but for `sha`, the raw id. A status has `owner/repo/` in
+ * `repository`, as LevelDB's keys begin. Times are milliseconds since 1970.
  */
 const VERSIONS: readonly (readonly string[])[] = [
   [
@@ -44,22 +45,33 @@ const VERSIONS: readonly (readonly string[])[] = [
       access text NOT NULL CHECK (access IN ('read', 'write')),
       PRIMARY KEY (owner, repository, user_name)
     )`,
-    // As rate-limiter-flexible wants it.
     `CREATE TABLE IF NOT EXISTS commit_status.auth_failures (
-      key varchar(255) PRIMARY KEY,
-      points integer NOT NULL DEFAULT 0,
-      expire bigint
+      client text PRIMARY KEY,
+      failures integer NOT NULL,
+      ends_at bigint NOT NULL
     )`,
     // Where instances see whether a write goes through: a row is written over and over.
     `CREATE TABLE IF NOT EXISTS commit_status.probes (
       slot integer PRIMARY KEY,
       written_at bigint NOT NULL
     )`,
+    // What instances lock so that they do something one after the other.
+    `CREATE TABLE IF NOT EXISTS commit_status.locks (name text PRIMARY KEY)`,
+    `INSERT INTO commit_status.locks (name) VALUES ('contexts') ON CONFLICT (name) DO NOTHING`,
     // When all that a repository has was changed last, by any instance: a value of its own each time.
     `CREATE TABLE IF NOT EXISTS commit_status.repository_changes (
       repository bytea PRIMARY KEY,
       change text NOT NULL
     )`,
+  ],
+  [
+    // Who reported: nobody knows of what was saved before.
+    'ALTER TABLE commit_status.statuses ADD COLUMN IF NOT EXISTS reporter_user bytea',
+    'ALTER TABLE commit_status.statuses ADD COLUMN IF NOT EXISTS reporter_token text',
+    'ALTER TABLE commit_status.statuses ADD COLUMN IF NOT EXISTS previous_reporter_user bytea',
+    'ALTER TABLE commit_status.statuses ADD COLUMN IF NOT EXISTS previous_reporter_token text',
+    // JSON: scopes and limits of a limited token, whose `scopes` are empty.
+    'ALTER TABLE commit_status.tokens ADD COLUMN IF NOT EXISTS limited text',
   ],
 ]
 
@@ -89,7 +101,7 @@ const PATIENCE = { milliseconds: 600_000, statement: 600_000 }
  * @throws StoreUnavailable when they are of a later version, or cannot be made
  */
 export async function migrate(url: string): Promise<{ from: number; to: number }> {
-  const database = new Database(url, silentLogger)
+  const database = new PostgresDatabase(url, silentLogger)
   try {
     await checkEncoding(database)
     await makeFirst(database)
@@ -99,8 +111,12 @@ export async function migrate(url: string): Promise<{ from: number; to: number }
       // Held until the end: whoever comes second finds everything done.
       from = versionOf(await connection.query<VersionRow>({ name: 'lock-version', text: `${READ} FOR UPDATE` }, []))
       refuseLater(from)
-      for (const statements of VERSIONS.slice(from)) for (const statement of statements) await connection.command(statement)
-      await connection.change({ name: 'set-version', text: 'UPDATE commit_status.schema_version SET version = $1 WHERE id = 1' }, [VERSION])
+      for (const statements of VERSIONS.slice(from))
+        for (const statement of statements) await connection.command(statement)
+      await connection.change(
+        { name: 'set-version', text: 'UPDATE commit_status.schema_version SET version = $1 WHERE id = 1' },
+        [VERSION],
+      )
       await connection.command('COMMIT')
     }, PATIENCE)
     return { from, to: VERSION }
@@ -110,13 +126,16 @@ export async function migrate(url: string): Promise<{ from: number; to: number }
 }
 
 /** @throws StoreUnavailable when the tables are not of the version that this program works with */
-export async function checkVersion(database: Database): Promise<void> {
+export async function checkVersion(database: PostgresDatabase): Promise<void> {
   const version = await database.run(async (connection) => {
     return versionOf(await connection.query<VersionRow>({ name: 'version', text: READ }, []).catch(noneIfMissing))
   })
   refuseLater(version)
   if (version < VERSION) {
-    const tables = version === 0 ? 'the database has no tables for this service' : `the tables in the database are of version ${version}, and this program works with version ${VERSION}`
+    const tables =
+      version === 0
+        ? 'the database has no tables for this service'
+        : `the tables in the database are of version ${version}, and this program works with version ${VERSION}`
     throw new StoreUnavailable(`${tables}: run scripts/commit-status store migrate, with the same settings`)
   }
 }
@@ -132,7 +151,10 @@ function versionOf(rows: readonly VersionRow[]): number {
 
 function refuseLater(version: number): void {
   if (version > VERSION) {
-    throw new StoreUnavailable(`the tables in the database are of version ${version}, and this program knows those up to version ${VERSION}: start a later version of commit-status`)
+    throw new StoreUnavailable(
+      `the tables in the database are of version ${version}, and this program knows those up to version ${VERSION}: ` +
+        `start a later version of commit-status`,
+    )
   }
 }
 
@@ -148,13 +170,17 @@ function stateOf(error: unknown): string {
   return String(failure instanceof DatabaseFailure && failure.state)
 }
 
-async function checkEncoding(database: Database): Promise<void> {
-  const rows = await database.query<{ encoding: string }>({ name: 'encoding', text: "SELECT current_setting('server_encoding') AS encoding" }, [])
+async function checkEncoding(database: PostgresDatabase): Promise<void> {
+  const rows = await database.query<{ encoding: string }>(
+    { name: 'encoding', text: "SELECT current_setting('server_encoding') AS encoding" },
+    [],
+  )
   const others = rows.map(({ encoding }) => encoding).filter((encoding) => !/^utf-?8$/i.test(encoding))
-  if (others.length > 0) throw new StoreUnavailable(`the database keeps texts as ${others.join()}: it must be made with the encoding UTF8`)
+  if (others.length > 0)
+    throw new StoreUnavailable(`the database keeps texts as ${others.join()}: it must be made with the encoding UTF8`)
 }
 
-async function makeFirst(database: Database): Promise<void> {
+async function makeFirst(database: PostgresDatabase): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
       for (const statement of FIRST) await database.run(async (connection) => await connection.command(statement))

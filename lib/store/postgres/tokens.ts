@@ -1,9 +1,15 @@
-import type { SavedStatus, TokenRecord, TokenStore, TokenUse } from '../store.js'
+import { StoreCorrupt } from '../../errors.js'
+import type { SavedStatus, TokenRecord, TokenUse } from '../../parts/records.js'
+import type { TokenStore } from '../../parts/store.js'
+import { Schema } from '../../schema.js'
+import { fromStored, limitedSchema, toStored, type Limited } from '../limited-token.js'
+import { batchLoader, type BatchLoader } from './batch-loader.js'
 import type { Statement } from './connection.js'
-import type { Database } from './database.js'
-import { Lookups } from './lookups.js'
-import type { ReportRow } from './statuses.js'
-import type { Writer } from './writer.js'
+import type { PostgresDatabase } from './database.js'
+import type { ReportRow } from './status-rows.js'
+import type { PostgresWriter } from './writer.js'
+
+const isLimits = new Schema<Limited>(limitedSchema).is
 
 interface TokenRow {
   readonly id: Buffer
@@ -13,47 +19,62 @@ interface TokenRow {
   readonly scopes: readonly string[]
   readonly created_at: string
   readonly expires_at: string | null
+  /** JSON of `Limited`. */
+  readonly limited: string | null
   readonly last_used_at: string | null
 }
 
-const COLUMNS = 'id, digest, user_name, name, scopes, created_at, expires_at'
-const GET: Statement = { name: 'get-tokens', text: `SELECT ${COLUMNS} FROM commit_status.tokens WHERE id = ANY ($1::bytea[])` }
+const COLUMNS = 'id, digest, user_name, name, scopes, created_at, expires_at, limited'
+const GET: Statement = {
+  name: 'get-tokens',
+  text: `SELECT ${COLUMNS} FROM commit_status.tokens WHERE id = ANY ($1::bytea[])`,
+}
 const ORDER = 'ORDER BY user_name, created_at, id'
-const LIST: Statement = { name: 'list-tokens', text: `SELECT ${COLUMNS}, last_used_at FROM commit_status.tokens ${ORDER}` }
-const LIST_OF: Statement = { name: 'list-tokens-of', text: `SELECT ${COLUMNS}, last_used_at FROM commit_status.tokens WHERE user_name = $1 ${ORDER}` }
+const LIST: Statement = {
+  name: 'list-tokens',
+  text: `SELECT ${COLUMNS}, last_used_at FROM commit_status.tokens ${ORDER}`,
+}
+const LIST_OF: Statement = {
+  name: 'list-tokens-of',
+  text: `SELECT ${COLUMNS}, last_used_at FROM commit_status.tokens WHERE user_name = $1 ${ORDER}`,
+}
 const ADD: Statement = {
   name: 'add-token',
   // Its id is new: whatever is there came from the same call.
-  text: `INSERT INTO commit_status.tokens (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (id) DO UPDATE SET digest = EXCLUDED.digest`,
+  text: `INSERT INTO commit_status.tokens (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+ON CONFLICT (id) DO UPDATE SET digest = EXCLUDED.digest`,
 }
 const REMOVE: Statement = { name: 'remove-token', text: 'DELETE FROM commit_status.tokens WHERE id = $1' }
 const NOTE: Statement = {
   name: 'note-uses',
-  text: 'UPDATE commit_status.tokens SET last_used_at = u.last_used_at FROM unnest($1::bytea[], $2::text[]) AS u (id, last_used_at) WHERE tokens.id = u.id',
+  text: `UPDATE commit_status.tokens SET last_used_at = u.last_used_at
+FROM unnest($1::bytea[], $2::text[]) AS u (id, last_used_at) WHERE tokens.id = u.id`,
 }
 
 /** Read from the database each time: a token that another instance has revoked opens nothing any more. */
 export class PostgresTokens implements TokenStore {
-  readonly #database: Database
-  readonly #writer: Writer<ReportRow, SavedStatus>
-  readonly #lookups: Lookups<Buffer, TokenRow | undefined>
+  readonly #database: PostgresDatabase
+  readonly #writer: PostgresWriter<ReportRow, SavedStatus>
+  readonly #tokens: BatchLoader<Buffer, TokenRow | undefined>
 
-  constructor(database: Database, writer: Writer<ReportRow, SavedStatus>) {
+  constructor(database: PostgresDatabase, writer: PostgresWriter<ReportRow, SavedStatus>) {
     this.#database = database
     this.#writer = writer
-    this.#lookups = new Lookups(async (ids) => {
+    this.#tokens = batchLoader(async (ids) => {
       const rows = await database.query<TokenRow>(GET, [ids])
       return (id) => rows.find((row) => row.id.equals(id))
     })
   }
 
   async get(id: string): Promise<TokenRecord | undefined> {
-    const row = await this.#database.held(async () => await this.#lookups.get(id, Buffer.from(id)))
+    const row = await this.#database.keepingOpen(async () => await this.#tokens.load(Buffer.from(id)))
     return row && fromRow(row)
   }
 
-  async add({ id, digest, user, name, scopes, created_at, expires_at }: TokenRecord): Promise<void> {
-    await this.#change(ADD, [Buffer.from(id), digest, Buffer.from(user), name, scopes, created_at, expires_at])
+  async add(record: TokenRecord): Promise<void> {
+    const { id, digest, user, name, scopes, created_at, expires_at, limited } = toStored(record)
+    const values = [Buffer.from(id), digest, Buffer.from(user), name, scopes, created_at, expires_at]
+    await this.#change(ADD, [...values, limited ? JSON.stringify(limited) : null])
   }
 
   async remove(id: string): Promise<boolean> {
@@ -61,7 +82,10 @@ export class PostgresTokens implements TokenStore {
   }
 
   async list(user?: string): Promise<(TokenRecord & TokenUse)[]> {
-    const rows = user === undefined ? await this.#database.query<TokenRow>(LIST, []) : await this.#database.query<TokenRow>(LIST_OF, [Buffer.from(user)])
+    const rows =
+      user === undefined
+        ? await this.#database.query<TokenRow>(LIST, [])
+        : await this.#database.query<TokenRow>(LIST_OF, [Buffer.from(user)])
     return rows.map((row) => ({ ...fromRow(row), last_used_at: row.last_used_at }))
   }
 
@@ -74,6 +98,14 @@ export class PostgresTokens implements TokenStore {
   }
 }
 
-function fromRow({ id, digest, user_name, name, scopes, created_at, expires_at }: TokenRow): TokenRecord {
-  return { id: id.toString(), digest, user: user_name.toString(), name, scopes, created_at, expires_at }
+function fromRow({ id, digest, user_name, name, scopes, created_at, expires_at, limited }: TokenRow): TokenRecord {
+  const token = { id: id.toString(), digest, user: user_name.toString(), name, scopes, created_at, expires_at }
+  return limited === null ? token : fromStored({ ...token, limited: limitsIn(limited, token.id) })
+}
+
+/** @throws StoreCorrupt: limits that nobody can read are not none */
+function limitsIn(text: string, id: string): Limited {
+  const limits: unknown = JSON.parse(text)
+  if (isLimits(limits)) return limits
+  throw new StoreCorrupt(`the limits of the token ${id} are damaged`)
 }

@@ -1,17 +1,17 @@
-import type { Logger } from '../../logger.js'
+import { StoreOverloaded, StoreUnavailable } from '../../errors.js'
+import type { Logger } from '../../parts/logger.js'
 import { QUEUE_BOUNDS, type QueueBounds } from '../queue-bounds.js'
-import { StoreOverloaded, StoreUnavailable } from '../store.js'
-import { DatabaseFailure } from './failure.js'
+import { DatabaseFailure } from './database-failure.js'
 
 /** A change that shares a statement with others, but never with one of the same key. */
-export interface Change<T> {
+export interface RowChange<T> {
   readonly key: string
   /** About how many characters it will write. */
   readonly size: number
   readonly row: T
 }
 
-interface Waiting<T, R> extends Change<T> {
+interface Waiting<T, R> extends RowChange<T> {
   readonly resolve: (result: R) => void
   readonly reject: (error: unknown) => void
 }
@@ -22,18 +22,18 @@ interface WaitingAlone {
 }
 
 /** How many changes share a statement at most. */
-const MOST_IN_STATEMENT = 1000
+const MAX_IN_STATEMENT = 1000
 
 /** Statements on their way at once: while one commits, the next is worked on. */
-const MOST_STATEMENTS = 2
+const MAX_STATEMENTS = 2
 
 /**
  * The way to change the database: a few statements are on their way, and what arrives meanwhile joins the next. Changes
  * of one key are made in the order of the calls, and one that is made alone comes after all before it and before all
  * after it.
  */
-export class Writer<T, R> {
-  readonly #send: (rows: readonly T[]) => Promise<R[]>
+export class PostgresWriter<T, R> {
+  readonly #send: (rows: readonly T[]) => Promise<(R | Error)[]>
   readonly #logger: Logger
   readonly #bounds: QueueBounds
   #queue: (Waiting<T, R> | WaitingAlone)[] = []
@@ -46,8 +46,15 @@ export class Writer<T, R> {
   #closed = false
   #whenIdle: (() => void) | undefined
 
-  /** @param send makes changes of different keys in one statement; the results are in the order of the rows */
-  constructor(send: (rows: readonly T[]) => Promise<R[]>, logger: Logger, bounds: QueueBounds = QUEUE_BOUNDS) {
+  /**
+   * @param send makes changes of different keys in one statement; gives the result of each row, or why it was not
+   *   changed, in their order
+   */
+  constructor(
+    send: (rows: readonly T[]) => Promise<(R | Error)[]>,
+    logger: Logger,
+    bounds: QueueBounds = QUEUE_BOUNDS,
+  ) {
     this.#send = send
     this.#logger = logger
     this.#bounds = bounds
@@ -59,7 +66,7 @@ export class Writer<T, R> {
   }
 
   /** @throws StoreOverloaded when too much waits, StoreUnavailable when closed, and what `send` throws */
-  async apply(change: Change<T>): Promise<R> {
+  async apply(change: RowChange<T>): Promise<R> {
     return await new Promise<R>((resolve, reject) => {
       this.#enqueue({ ...change, resolve, reject })
     })
@@ -82,7 +89,8 @@ export class Writer<T, R> {
     if (this.#closed) throw new StoreUnavailable('the store is closed')
     const { changes, size } = this.#bounds
     if (this.#queue.length >= changes || this.#waitingSize + waiting.size > size) {
-      if (!this.#overloaded) this.#logger.warn({ waiting: this.#queue.length }, 'too many changes wait for the database: more are refused')
+      if (!this.#overloaded)
+        this.#logger.warn({ waiting: this.#queue.length }, 'too many changes wait for the database: more are refused')
       this.#overloaded = true
       throw new StoreOverloaded('too many changes wait for the database')
     }
@@ -95,7 +103,7 @@ export class Writer<T, R> {
 
   #begin(): void {
     this.#scheduled = false
-    while (this.#statements < MOST_STATEMENTS && !this.#isAlone) {
+    while (this.#statements < MAX_STATEMENTS && !this.#isAlone) {
       const next = this.#next()
       if (!next) break
       this.#statements++
@@ -123,7 +131,7 @@ export class Writer<T, R> {
     const batch: Waiting<T, R>[] = []
     const skipped: (Waiting<T, R> | WaitingAlone)[] = []
     let seen = 0
-    for (const waiting of this.#queue.slice(0, MOST_IN_STATEMENT)) {
+    for (const waiting of this.#queue.slice(0, MAX_IN_STATEMENT)) {
       if ('alone' in waiting) break
       seen++
       if (this.#busy.has(waiting.key)) skipped.push(waiting)
@@ -139,7 +147,10 @@ export class Writer<T, R> {
   async #write(batch: readonly Waiting<T, R>[]): Promise<void> {
     try {
       const results = await this.#send(batch.map(({ row }) => row))
-      for (const [index, result] of results.entries()) batch[index]?.resolve(result)
+      for (const [index, result] of results.entries()) {
+        if (result instanceof Error) batch[index]?.reject(result)
+        else batch[index]?.resolve(result)
+      }
     } catch (error) {
       // One that the database does not take must not cost the others.
       if (batch.length > 1 && error instanceof DatabaseFailure) for (const each of batch) await this.#write([each])

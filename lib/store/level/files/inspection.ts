@@ -1,12 +1,12 @@
-import { open, readFile, readdir, stat } from 'node:fs/promises'
+import { open, readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { reasonOf } from '../../../reason.js'
+import { errorMessage } from '../../../errors.js'
 import { readLog } from './log-format.js'
-import { readManifest, type KeyRange, type TableFile } from './manifest.js'
+import { readManifest, type TableFile, type TableRange } from './manifest.js'
 import { damagedRanges } from './table.js'
 
 /** How often the files are looked at again when they change meanwhile: then another process has the database open. */
-const MOST_ATTEMPTS = 3
+const MAX_ATTEMPTS = 3
 
 /**
  * What is wrong with the files of a database, found by their checksums. LevelDB itself passes over what is damaged in
@@ -19,7 +19,7 @@ export class Inspection {
   readonly lostInLogs: string[] = []
   readonly #folder: string
   readonly #unchecked: TableFile[] = []
-  readonly #ranges: KeyRange[] = []
+  readonly #ranges: TableRange[] = []
   #missingLog: string | undefined
   #buffer = Buffer.alloc(0)
 
@@ -37,11 +37,14 @@ export class Inspection {
       const missingLog = await inspection.#inspectLogs()
       isSteady = (await stampOf(folder)) === before
       if (isSteady && missingLog !== undefined) inspection.#miss(missingLog)
-    } while (!isSteady && ++attempts < MOST_ATTEMPTS)
+    } while (!isSteady && ++attempts < MAX_ATTEMPTS)
     return inspection
   }
 
-  /** The log that the list of tables names, where it is gone. LevelDB would open then, and remove the tables that are not in the list. */
+  /**
+   * The log that the list of tables names, where it is gone. LevelDB would open then, and remove the tables that are
+   * not in the list.
+   */
   get missingLog(): string | undefined {
     return this.#missingLog
   }
@@ -57,7 +60,8 @@ export class Inspection {
       const bytes = (await this.#bytes(nameOf(table.number, 'ldb'))) ?? (await this.#bytes(nameOf(table.number, 'sst')))
       const ranges = bytes ? damagedRanges(bytes, table) : []
       this.#ranges.push(...ranges)
-      if (ranges.length > 0) this.damage.push(`${nameOf(table.number, 'ldb')} is damaged: ${ranges.map(inWords).join(', ')}`)
+      if (ranges.length > 0)
+        this.damage.push(`${nameOf(table.number, 'ldb')} is damaged: ${ranges.map(describeRange).join(', ')}`)
     }
     return this.#unchecked.length === 0
   }
@@ -71,7 +75,9 @@ export class Inspection {
   isDamaged(from: string, to: string): boolean {
     if (this.#ranges.length === 0) return false
     const [first, last] = [Buffer.from(from), Buffer.from(to)]
-    return this.#ranges.some((range) => Buffer.compare(range.first, last) <= 0 && Buffer.compare(first, range.last) <= 0)
+    return this.#ranges.some(
+      (range) => Buffer.compare(range.first, last) <= 0 && Buffer.compare(first, range.last) <= 0,
+    )
   }
 
   #miss(log: string): void {
@@ -81,7 +87,7 @@ export class Inspection {
 
   /** @returns the log that the list of tables names, where it is not there */
   async #inspectLogs(): Promise<string | undefined> {
-    const manifest = await readManifest(this.#folder).catch((error: unknown) => reasonOf(error))
+    const manifest = await readManifest(this.#folder).catch((error: unknown) => errorMessage(error))
     if (typeof manifest === 'string') {
       this.damage.push(`its list of tables cannot be read: ${manifest}`)
       return undefined
@@ -124,7 +130,7 @@ export class Inspection {
       }
     } catch (error) {
       const isGone = error instanceof Error && 'code' in error && error.code === 'ENOENT'
-      if (!isGone) this.damage.push(`${name} cannot be read: ${reasonOf(error)}`)
+      if (!isGone) this.damage.push(`${name} cannot be read: ${errorMessage(error)}`)
       return undefined
     }
   }
@@ -134,7 +140,7 @@ function nameOf(number: number, ending: string): string {
   return `${String(number).padStart(6, '0')}.${ending}`
 }
 
-function inWords({ first, last }: KeyRange): string {
+function describeRange({ first, last }: TableRange): string {
   return `${JSON.stringify(first.toString())} to ${JSON.stringify(last.toString())}`
 }
 

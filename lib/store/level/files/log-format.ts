@@ -10,7 +10,10 @@ const LAST = 4
 /** The records of a log of LevelDB: of what was written last, or the versions of the database. */
 export interface LogRecords {
   readonly records: readonly Buffer[]
-  /** What is not as it was written, in words. A record that a crash cut at the end of the log is none: nobody was told of it. */
+  /**
+   * What is not as it was written, in words. A record that a crash cut at the end of the log is none: nobody was told
+   * of it.
+   */
   readonly damage: readonly string[]
 }
 
@@ -19,7 +22,7 @@ export function readLog(log: Buffer): LogRecords {
   const records: Buffer[] = []
   const damage: string[] = []
   let pieces: Buffer[] = []
-  for (let at = 0; at < log.length; ) {
+  for (let at = 0; at < log.length;) {
     const inBlock = BLOCK - (at % BLOCK)
     const block = log.subarray(at, at + inBlock)
     if (block.length < HEADER) {

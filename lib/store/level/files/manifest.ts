@@ -17,13 +17,13 @@ const PREVIOUS_LOG = 9
 const KEY_TRAILER = 8
 
 /** A range of keys, both ends belong to it. */
-export interface KeyRange {
+export interface TableRange {
   readonly first: Buffer
   readonly last: Buffer
 }
 
 /** A table of the database. */
-export interface TableFile extends KeyRange {
+export interface TableFile extends TableRange {
   readonly number: number
 }
 
@@ -58,7 +58,11 @@ export async function readManifest(folder: string): Promise<Manifest> {
         tables.delete(edit.varint())
       } else if (tag === NEW_FILE) {
         const [, number] = [edit.varint(), edit.varint(), edit.varint()]
-        tables.set(number, { number, first: edit.prefixed().subarray(0, -KEY_TRAILER), last: edit.prefixed().subarray(0, -KEY_TRAILER) })
+        tables.set(number, {
+          number,
+          first: edit.prefixed().subarray(0, -KEY_TRAILER),
+          last: edit.prefixed().subarray(0, -KEY_TRAILER),
+        })
       } else throw new Error(`${name} has an entry of unknown kind ${tag}`)
     }
   }

@@ -1,7 +1,7 @@
 import { uncompressSync } from 'snappy'
 import { Bytes } from './bytes.js'
 import { isChecksumOf } from './checksum.js'
-import type { KeyRange, TableFile } from './manifest.js'
+import type { TableFile, TableRange } from './manifest.js'
 
 /** Numbers of LevelDB's table format (doc/table_format.md). */
 const FOOTER = 48
@@ -20,14 +20,14 @@ interface Block {
  * @param bytes the whole file
  * @param whole the range of the table, for when it cannot be told more closely
  */
-export function damagedRanges(bytes: Buffer, whole: TableFile): KeyRange[] {
+export function damagedRanges(bytes: Buffer, whole: TableFile): TableRange[] {
   try {
     const footer = new Bytes(bytes.subarray(-FOOTER))
     const [meta, index] = [handle(footer), handle(footer)]
     if (bytes.readBigUInt64LE(bytes.length - 8) !== MAGIC) return [whole]
     const filters = entries(content(bytes, meta)).map(({ block }) => block)
     for (const filter of filters) content(bytes, filter)
-    const damaged: KeyRange[] = []
+    const damaged: TableRange[] = []
     let first = whole.first
     // The key of a block is that of its last entry, or one between that and the next block.
     for (const { key, block } of entries(content(bytes, index))) {

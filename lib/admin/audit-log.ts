@@ -1,0 +1,86 @@
+import type { Logger } from '../parts/logger.js'
+import type { Grant } from '../parts/records.js'
+import type { GrantStore, Store } from '../parts/store.js'
+import type { RepositoryName } from '../repository-name.js'
+
+/**
+ * Who asked for a change, for the audit log. A command says as which Unix user it runs; nobody checks it, since only
+ * the service's own user, and root, can open the socket. A host names whom it likes.
+ */
+export interface Actor {
+  readonly user: string
+  /** Of a Unix user. */
+  readonly uid?: number
+}
+
+/** `host`: the program that the service lives in, on its own account. */
+export type By = Actor | 'host' | undefined
+
+/**
+ * Logs a change of tokens, rights, repositories or statuses: one line.
+ * @param facts what was changed, and for whom; never a token or its digest
+ */
+export function audit(logger: Logger, by: By, facts: object, change: string): void {
+  logger.info({ by: by ?? 'unknown', ...facts }, `audit: ${change}`)
+}
+
+/** Logs grants that were changed with something larger: one line for each. */
+export function auditGrants(logger: Logger, by: By, grants: readonly Grant[], change: string, more: object = {}): void {
+  for (const { owner, repository, user, access } of grants) {
+    audit(logger, by, { on: repository?.full ?? owner, user, access, ...more }, change)
+  }
+}
+
+export interface AuditedRepositoriesParts {
+  /** How a repository is renamed and deleted: in a running service with the reports in mind that are under way. */
+  readonly changes: Pick<Store, 'renameRepository' | 'deleteRepository'>
+  readonly grants: GrantStore
+  readonly logger: Logger
+  /** Runs a change whole, its audit lines included. A service that is closing refuses it, else closing waits for it. */
+  readonly run: <T>(change: () => Promise<T>) => Promise<T>
+}
+
+/** Renames and deletes what is stored of repositories, and logs it with every grant that moves or goes. */
+export class AuditedRepositories {
+  readonly #parts: AuditedRepositoriesParts
+
+  constructor(parts: AuditedRepositoriesParts) {
+    this.#parts = parts
+  }
+
+  /** Rejects as the renaming does; does nothing when it is the same name. */
+  async rename(by: By, from: RepositoryName, to: RepositoryName, facts: object = {}): Promise<void> {
+    if (from.full === to.full) return
+    const { changes, logger, run } = this.#parts
+    await run(async () => {
+      const [moved, gone] = await Promise.all([this.#grantsOn(from), this.#grantsOn(to)])
+      await changes.renameRepository(from, to)
+      audit(logger, by, { from: from.full, to: to.full, ...facts }, 'repository renamed')
+      auditGrants(logger, by, gone, 'access revoked')
+      auditGrants(logger, by, moved, 'access moved', { to: to.full })
+    })
+  }
+
+  /** Rejects as the deleting does. */
+  async delete(by: By, name: RepositoryName, facts: object = {}): Promise<void> {
+    const { changes, logger, run } = this.#parts
+    await run(async () => {
+      const gone = await this.#grantsOn(name)
+      await changes.deleteRepository(name)
+      audit(logger, by, { repository: name.full, ...facts }, 'repository deleted')
+      auditGrants(logger, by, gone, 'access revoked')
+    })
+  }
+
+  /** Grants that cannot be read must not prevent a delete. */
+  async #grantsOn(name: RepositoryName): Promise<readonly Grant[]> {
+    const { grants, logger } = this.#parts
+    try {
+      return await grants.list(name.owner, name)
+    } catch (error) {
+      const message = 'its grants cannot be read, and are not in the audit lines that follow'
+      logger.error({ err: error, repository: name.full }, message)
+      return []
+    }
+  }
+}

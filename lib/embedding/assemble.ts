@@ -1,0 +1,278 @@
+import { AuditedRepositories } from '../admin/audit-log.js'
+import { LocalAdministration, type AdministrationParts } from '../admin/local-administration.js'
+import { openSocket } from '../admin/server.js'
+import { Throttle } from '../admin/throttle.js'
+import { shownStatus } from '../commit-status.js'
+import { AdministrationError, toServiceError } from '../errors.js'
+import { CommitFinder } from '../git/commit-finder.js'
+import { GitProcesses } from '../git/git-process.js'
+import { loadLibgit2 } from '../git/nodegit.js'
+import { ConfirmedCommits } from '../git/confirmed-commits.js'
+import { LookUps } from '../git/look-ups.js'
+import { Refs } from '../git/refs.js'
+import { Authentication, callerOf } from '../http/authentication.js'
+import { clientAddresses } from '../http/client-address.js'
+import { Waiting } from '../http/waiting.js'
+import { cacheShares } from '../parts/cache-shares.js'
+import { silentLogger, type Logger } from '../parts/logger.js'
+import { noopMeter, type Meter } from '../parts/meter.js'
+import { parseRepositoryName, type RepositoryName } from '../repository-name.js'
+import { InFlight } from '../service/in-flight.js'
+import { Waits } from '../service/waits.js'
+import { StatusEvents } from '../service/status-events.js'
+import type { Caller } from '../service/repository-access.js'
+import { StatusService } from '../service/status-service.js'
+import { verdictRule } from '../verdict/rule.js'
+import { levelFolder } from '../store/address.js'
+import type { CommitStatusService } from './commit-status-service.js'
+import { guardLogger, isIdentity } from './guarded-parts.js'
+import { openEdge } from './open-edge.js'
+import { openPages, type OwnPages } from './open-pages.js'
+import { openParts, type Parts } from './open-parts.js'
+import { checkOptions, type CommitStatusOptions } from './options.js'
+
+/** How long a part of the host may take for one answer. */
+const PART_MILLISECONDS = 10_000
+
+/** How long commands under way may take to finish when the service is closed. */
+const COMMAND_SECONDS = 4
+
+/** What only a server of ours, or a spec, brings. */
+interface Inner {
+  /** How long a part of the host may take for one answer. */
+  readonly partMilliseconds?: number
+  /** Pages with a way of ours to sign in. */
+  readonly pages?: OwnPages
+  /** Where the service listens. */
+  readonly address?: () => string
+}
+
+/** A service, and what only a server of ours needs of it. */
+export interface Assembled {
+  readonly service: CommitStatusService
+  readonly meter: Meter
+  /** Ends the commands under way, and closes their socket: a first step of `service.close()`. */
+  readonly stopCommands: () => Promise<void>
+  /** Answers everybody who waits with what is there; from then on nobody waits. */
+  readonly endWaits: () => Promise<void>
+}
+
+/**
+ * Puts a service together from its options: as `createCommitStatusService`.
+ */
+export async function assemble(
+  options: CommitStatusOptions,
+  { partMilliseconds = PART_MILLISECONDS, pages: ownPages, address }: Inner = {},
+): Promise<Assembled> {
+  checkOptions(options)
+  // Whatever may throw comes before the store, which would be left open.
+  const clientAddress = clientAddresses(options.trustedProxies ?? [])
+  const logger = guardLogger(options.logger ?? silentLogger)
+  // Only here: whoever measures nothing need not load it.
+  const prometheus = options.metrics === true ? new (await import('../http/prometheus.js')).Prometheus() : undefined
+  const meter = prometheus ?? noopMeter
+  const { lacks } = await loadLibgit2()
+  /* c8 ignore next -- the specs run with the libgit2 that the set-up builds, which lacks nothing */
+  if (lacks !== undefined) logger.warn({}, lacks)
+
+  const parts = await openParts(options, logger, meter, partMilliseconds)
+  const { store, tokens, authenticator, failures } = parts
+  const commits = new CommitFinder()
+  const git = new GitProcesses()
+  const refs = new Refs(git)
+  meter.gauge('openRepositories', () => commits.open)
+  const events = new StatusEvents(logger)
+  const maxContexts = options.limits?.contexts ?? 1000
+  const repositories = parts.folder ? new LookUps(parts.folder) : parts.repositories
+  const { commits: cacheBytes } = cacheShares(options.cache?.megabytes)
+  const confirmed = new ConfirmedCommits(commits, meter, cacheBytes)
+  const found = { repositories, commits: confirmed, refs }
+  const statuses = new StatusService({ ...parts, ...found, events, logger, meter, maxContexts })
+  const authentication = new Authentication({ authenticator, failures, clientAddress, logger, meter })
+  const inFlight = new InFlight(options.limits?.requests ?? 1000, logger)
+  const waits = new Waits(options.limits?.waits ?? 10_000, store.statuses)
+  const waiting = new Waiting({ waits, inFlight, maxSeconds: options.limits?.waitSeconds ?? 30 })
+  meter.gauge('waits', () => waits.size)
+  events.on(({ repository, status }) => {
+    waits.changed(repository, status.sha)
+  })
+  const unavailableReason = () => (inFlight.isClosing ? 'shutting down' : store.unavailableReason())
+
+  const audited = new AuditedRepositories({
+    changes: {
+      renameRepository: async (from, to) => {
+        await statuses.rename(from, to)
+        for (const { full } of [from, to]) waits.anyChanged(full)
+      },
+      deleteRepository: async (name) => {
+        await statuses.delete(name)
+        waits.anyChanged(name.full)
+      },
+    },
+    grants: store.grants,
+    logger,
+    run: async (change) => await inFlight.run(change),
+  })
+  const stopping = new AbortController()
+  const { sessions } = ownPages ?? {}
+  const administered = {
+    ...administeredParts(options, parts, logger),
+    ...{ audited, commits, stopping: stopping.signal },
+    ...(sessions && address && { signIns: { sessions, address } }),
+    changed: () => {
+      waits.anyChanged()
+    },
+  }
+  const closeSocket = await openCommands(options, new LocalAdministration(administered), logger)
+  let commandsStopped: Promise<void> | undefined
+  const stopCommands = () => {
+    stopping.abort(new AdministrationError('the service was told to stop'))
+    return (commandsStopped ??= closeSocket(COMMAND_SECONDS))
+  }
+  let closing: Promise<void> | undefined
+
+  const administration = new LocalAdministration({ ...administered, by: 'host' })
+  const pages = options.pages ?? ownPages
+  const guard = { part: 'pages', milliseconds: partMilliseconds }
+  const ours = options.authenticator ? undefined : administration
+  const trustedProxies = options.trustedProxies ?? []
+  const room = () =>
+    pages &&
+    openPages(pages, {
+      ...parts,
+      statuses,
+      refs,
+      git,
+      tokens: ours,
+      clientAddress,
+      trustedProxies,
+      logger,
+      meter,
+      guard,
+    })
+  const rooms = [room()].filter((each) => each !== undefined)
+
+  const service: CommitStatusService = {
+    handler: openEdge(options, {
+      ...{ service: statuses, authentication, inFlight, waiting, unavailableReason, rooms, logger, meter },
+      ...{ refs, git, folder: parts.folder },
+    }),
+    report: async (repository, sha, report, user) => {
+      const caller = user === undefined ? { host: true as const } : callerFor(user)
+      const name = parseRepositoryName(repository)
+      const readBody = () => Promise.resolve({ body: report, isLate: false })
+      const { status } = await inFlight.run(async () => await statuses.report(caller, name, sha, readBody))
+      return shownStatus(status)
+    },
+    list: async (repository, sha) => {
+      const name = parseRepositoryName(repository)
+      const list = await inFlight.run(async () => await statuses.statusList({ host: true }, name, sha))
+      return { ...list, statuses: list.statuses.map(shownStatus) }
+    },
+    states: async (repository, shas) => {
+      const name = parseRepositoryName(repository)
+      return await inFlight.run(async () => await statuses.states({ host: true }, name, shas))
+    },
+    verdict: async (repository, sha, query = {}) => {
+      const name = parseRepositoryName(repository)
+      const rule = () => verdictRule(query)
+      return (await inFlight.run(async () => await statuses.verdict({ host: true }, name, sha, rule))).verdict
+    },
+    on(event: string, listener) {
+      if (event !== 'status' || typeof listener !== 'function') {
+        throw new TypeError("on takes the event 'status' and a function")
+      }
+      return events.on(listener)
+    },
+    authFailures: {
+      retryAfter: async (address) => await failures.retryAfter(address),
+      recordFailure: async (address) => await failures.recordFailure(address),
+    },
+    authenticate: async (token) => {
+      inFlight.refuseWhenClosing()
+      if (typeof token !== 'string') return undefined
+      try {
+        return await authenticator.authenticate(token)
+      } catch (error) {
+        throw toServiceError(error)
+      }
+    },
+    access: async (user, repository) => {
+      const name = parseRepositoryName(repository)
+      const caller = user === undefined ? {} : callerFor(user)
+      if (!name || inFlight.isClosing) return 'none'
+      return await inFlight.run(async () => await statuses.access(caller, name))
+    },
+    renameRepository: async (from, to) => {
+      await audited.rename('host', checkName(from), checkName(to))
+    },
+    deleteRepository: async (repository) => {
+      await audited.delete('host', checkName(repository))
+    },
+    administration,
+    unavailableReason,
+    ...(prometheus && { metrics: async () => await prometheus.read() }),
+    close: () =>
+      (closing ??= (async () => {
+        await waits.close()
+        await Promise.all([inFlight.close(), stopCommands()])
+        try {
+          await tokens.close()
+          await store.close()
+        } finally {
+          commits.close()
+          git.close()
+        }
+      })()),
+  }
+  return { service, meter, stopCommands, endWaits: async () => await waits.close() }
+}
+
+/** What an admin works on; what the host has in place of ours is the host's to administer. */
+function administeredParts(
+  options: CommitStatusOptions,
+  { store, tokens, folder, clock }: Parts,
+  logger: Logger,
+): Omit<AdministrationParts, 'audited' | 'commits'> {
+  const throttle = new Throttle()
+  return {
+    store,
+    ...(!options.authenticator && { tokens }),
+    hasGrants: options.accessPolicy === undefined,
+    logger,
+    clock,
+    ...(folder && { repositories: folder }),
+    pace: async () => {
+      await throttle.wait()
+    },
+  }
+}
+
+/** @returns closes the socket, if there is one: commands on a database make connections of their own */
+async function openCommands(
+  { store, commands = true }: CommitStatusOptions,
+  administration: LocalAdministration,
+  logger: Logger,
+): Promise<(seconds: number) => Promise<void>> {
+  const folder = typeof store === 'string' ? levelFolder(store) : undefined
+  return folder === undefined || !commands ? () => Promise.resolve() : await openSocket(administration, folder, logger)
+}
+
+/** For whom a host asks: a user, or whom `authenticate` has told, with the limits of the token. */
+function callerFor(user: unknown): Caller {
+  return isIdentity(user) ? callerOf(user) : { user: checkUser(user) }
+}
+
+/** Of a value that is no name, nobody knows whom the host meant. */
+function checkUser(user: unknown): string {
+  if (typeof user !== 'string' || user === '') {
+    throw new TypeError('the user must be a text that is not empty, what authenticate() has told, or undefined')
+  }
+  return user
+}
+
+function checkName(repository: unknown): RepositoryName {
+  const name = parseRepositoryName(repository)
+  if (!name) throw new TypeError(`${String(repository)} is no repository name: owner/repo`)
+  return name
+}

@@ -1,0 +1,53 @@
+import type { Administration } from '../admin/administration.js'
+import { AuditedRepositories } from '../admin/audit-log.js'
+import { LocalAdministration } from '../admin/local-administration.js'
+import { Tokens } from '../auth/tokens.js'
+import { CommitFinder } from '../git/commit-finder.js'
+import { RepositoryFolder } from '../git/repository-folder.js'
+import { systemClock, type Clock } from '../parts/clock.js'
+import { silentLogger, type Logger } from '../parts/logger.js'
+import { openStore } from './open-store.js'
+
+export interface OpenAdministration {
+  readonly administration: Administration
+  /** Finishes what was accepted, then closes the store. */
+  close(): Promise<void>
+}
+
+/**
+ * Administration of a store without a service: of a LevelDB store that nobody else has open, or of a database.
+ * @param settings those of the service
+ * @param parts.auditLogger where changes are logged
+ * @param parts.storeLogger where the store says what is wrong with it
+ * @param parts.stopping ends long tasks, with its reason
+ * @throws StoreLocked, StoreUnavailable
+ */
+export async function openAdministration(
+  settings: { readonly repositories: string; readonly store: string; readonly tokenPrefix: string },
+  parts: { auditLogger: Logger; storeLogger?: Logger; clock?: Clock; stopping?: AbortSignal },
+): Promise<OpenAdministration> {
+  const { auditLogger: logger, storeLogger = silentLogger, clock = systemClock, stopping } = parts
+  const store = await openStore(settings.store, storeLogger)
+  const tokens = new Tokens({ store: store.tokens, prefix: settings.tokenPrefix, clock, logger: silentLogger })
+  const commits = new CommitFinder()
+  const run = async <T>(change: () => Promise<T>): Promise<T> => await change()
+  const administration = new LocalAdministration({
+    store,
+    tokens,
+    hasGrants: true,
+    audited: new AuditedRepositories({ changes: store, grants: store.grants, logger, run }),
+    logger,
+    clock,
+    repositories: new RepositoryFolder(settings.repositories),
+    commits,
+    ...(stopping && { stopping }),
+  })
+  return {
+    administration,
+    async close() {
+      commits.close()
+      await tokens.close()
+      await store.close()
+    },
+  }
+}

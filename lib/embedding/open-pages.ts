@@ -1,0 +1,99 @@
+import type { IncomingMessage } from 'node:http'
+import type { Administration } from '../admin/administration.js'
+import type { Sessions } from '../auth/sessions.js'
+import { PartError } from '../errors.js'
+import { CommitLog } from '../git/commit-log.js'
+import type { GitProcesses } from '../git/git-process.js'
+import type { Refs } from '../git/refs.js'
+import { trustedPeers } from '../http/client-address.js'
+import { publicAddresses } from '../http/public-address.js'
+import type { Room } from '../http/room.js'
+import type { Logger } from '../parts/logger.js'
+import type { Meter } from '../parts/meter.js'
+import { createPages } from '../pages/pages.js'
+import { proxyVisitors } from '../pages/proxy-sign-in.js'
+import { ReadableRepositories } from '../pages/readable-repositories.js'
+import { SessionCookie } from '../pages/session-cookie.js'
+import { NOBODY, type Visitors } from '../pages/visitor.js'
+import type { StatusService } from '../service/status-service.js'
+import { callPart, type PartCall } from './guarded-call.js'
+import type { Parts } from './open-parts.js'
+import type { HostPages } from './options.js'
+
+/** How people sign in to the pages of a service of its own. */
+export interface OwnPages {
+  /** In which a trusted reverse proxy names the user; absent: by links. */
+  readonly header?: string
+  readonly secret?: string
+  readonly url?: string
+  /** What the links are for; absent with a header. */
+  readonly sessions?: Sessions
+}
+
+export interface OpenPagesParts extends Pick<Parts, 'folder' | 'failures' | 'clock'> {
+  readonly statuses: StatusService
+  readonly refs: Refs
+  readonly git: GitProcesses
+  /** Absent where the host has tokens of its own. */
+  readonly tokens: Pick<Administration, 'createToken' | 'listTokens' | 'revokeToken'> | undefined
+  readonly clientAddress: (request: IncomingMessage) => string
+  readonly trustedProxies: readonly string[]
+  readonly logger: Logger
+  readonly meter: Meter
+  readonly guard: PartCall
+}
+
+/** Puts the pages together. */
+export function openPages(pages: HostPages | OwnPages, parts: OpenPagesParts): Room {
+  const { statuses, refs, git, tokens, folder, clientAddress, failures, logger } = parts
+  const isTrusted = trustedPeers(parts.trustedProxies)
+  const publicAddress = publicAddresses(isTrusted)
+  const base = ('base' in pages && pages.base) || ''
+  const url = 'session' in pages ? pages.signInUrl : pages.url
+  const cookie = new SessionCookie(base)
+  const visitors = (): Visitors => {
+    if ('session' in pages) return hostVisitors(pages, parts.guard)
+    const { header, secret, sessions } = pages
+    if (header !== undefined)
+      return proxyVisitors({ header, isTrusted, meter: parts.meter, ...(secret !== undefined && { secret }) })
+    return (request) => (sessions ? cookie.visitor(sessions, request, publicAddress(request)) : NOBODY)
+  }
+  const sessions = 'session' in pages ? undefined : pages.sessions
+  return createPages({
+    base,
+    service: statuses,
+    refs,
+    log: new CommitLog(git),
+    ...(folder && {
+      folder: folder.path,
+      repositories: new ReadableRepositories(
+        () =>
+          folder.list((error) => {
+            logger.warn({ err: error }, 'a part of the folder of repositories cannot be read')
+          }),
+        async (user, name) => (await statuses.access({ user }, name)) !== 'none',
+      ),
+    }),
+    visitors: visitors(),
+    ...(url !== undefined && { signInUrl: url }),
+    ...(sessions && { links: { sessions, cookie } }),
+    ...(tokens && { tokens }),
+    publicAddress,
+    clientAddress,
+    failures,
+    clock: parts.clock,
+    logger,
+  })
+}
+
+function hostVisitors(pages: HostPages, guard: PartCall): Visitors {
+  return async (request) => {
+    const user = await callPart(guard, 'session', () => pages.session(request), isUserOrNothing)
+    if (user === '') throw new PartError('pages.session() answered an empty text')
+    return user === undefined ? NOBODY : { user, hasSession: false }
+  }
+}
+
+function isUserOrNothing(answer: unknown): answer is string | undefined {
+  return answer === undefined || typeof answer === 'string'
+}

@@ -1,0 +1,101 @@
+import { stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { GrantPolicy } from '../auth/grants.js'
+import { MemoryFailureBudget } from '../auth/memory-failure-budget.js'
+import { Tokens } from '../auth/tokens.js'
+import { StartError } from '../errors.js'
+import { RepositoryFolder } from '../git/repository-folder.js'
+import type { AccessPolicy } from '../parts/access-policy.js'
+import type { Authenticator } from '../parts/authenticator.js'
+import { cacheShares } from '../parts/cache-shares.js'
+import { systemClock, type Clock } from '../parts/clock.js'
+import type { Prompt } from '../parts/eventual.js'
+import type { FailureBudget } from '../parts/failure-budget.js'
+import type { Logger } from '../parts/logger.js'
+import type { Meter } from '../parts/meter.js'
+import type { Repositories } from '../parts/repositories.js'
+import type { Store } from '../parts/store.js'
+import {
+  guardAccessPolicy,
+  guardAuthenticator,
+  guardClock,
+  guardFailureBudget,
+  guardRepositories,
+} from './guarded-parts.js'
+import { guardStore } from './guarded-store.js'
+import { openStore } from './open-store.js'
+import type { CommitStatusOptions } from './options.js'
+
+/** The parts of a service: those of the host behind a guard, ours in place of what it does not bring. */
+export interface Parts {
+  readonly repositories: Prompt<Repositories>
+  /** Ours, where the host does not bring its own. */
+  readonly folder: RepositoryFolder | undefined
+  readonly store: Store
+  readonly failures: Prompt<FailureBudget>
+  readonly authenticator: Prompt<Authenticator>
+  /** Those of the store, whether or not the service takes them. */
+  readonly tokens: Tokens
+  readonly policy: Prompt<AccessPolicy>
+  readonly clock: Clock
+}
+
+/**
+ * @param milliseconds how long a part of the host may take for one answer
+ * @throws as `createCommitStatusService`, but for the options
+ */
+export async function openParts(
+  options: CommitStatusOptions,
+  logger: Logger,
+  meter: Meter,
+  milliseconds: number,
+): Promise<Parts> {
+  const guard = (part: string) => ({ part, milliseconds })
+  const clock = options.clock ? guardClock(options.clock, logger) : systemClock
+  const { repositories: given } = options
+  // What may throw comes before the store, which would be left open.
+  const repositories =
+    typeof given === 'string' ? await repositoryFolder(given) : guardRepositories(given, guard('repositories'))
+  const store =
+    typeof options.store === 'string'
+      ? await openStore(options.store, logger, meter, cacheShares(options.cache?.megabytes))
+      : guardStore(options.store, guard('store'))
+  const tokens = new Tokens({ store: store.tokens, prefix: options.tokenPrefix ?? 'cst', clock, logger })
+  return {
+    repositories,
+    folder: repositories instanceof RepositoryFolder ? repositories : undefined,
+    store,
+    failures: isBudget(options.authFailures)
+      ? guardFailureBudget(options.authFailures, guard('authFailures'))
+      : budgetOf(store, options.authFailures),
+    authenticator: options.authenticator ? guardAuthenticator(options.authenticator, guard('authenticator')) : tokens,
+    tokens,
+    policy: options.accessPolicy
+      ? guardAccessPolicy(options.accessPolicy, guard('accessPolicy'))
+      : new GrantPolicy(store.grants),
+    clock,
+  }
+}
+
+async function repositoryFolder(path: string): Promise<RepositoryFolder> {
+  const found = await stat(path).catch(() => undefined)
+  if (!found?.isDirectory()) {
+    throw new StartError(
+      `the repositories folder ${resolve(path)} does not exist; make it, or name another one with the setting ` +
+        'repositories (COMMIT_STATUS_REPOSITORIES)',
+    )
+  }
+  return new RepositoryFolder(path)
+}
+
+function budgetOf(
+  store: Store,
+  { limit = 20, windowSeconds = 600 }: { limit?: number; windowSeconds?: number } = {},
+): Prompt<FailureBudget> {
+  const memory = new MemoryFailureBudget({ limit, windowSeconds })
+  return store.failureBudget?.({ limit, windowSeconds }, memory) ?? memory
+}
+
+function isBudget(option: CommitStatusOptions['authFailures']): option is FailureBudget {
+  return option !== undefined && 'retryAfter' in option
+}

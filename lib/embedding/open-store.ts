@@ -1,0 +1,33 @@
+import type { CacheShares } from '../parts/cache-shares.js'
+import type { Logger } from '../parts/logger.js'
+import type { Meter } from '../parts/meter.js'
+import type { Store } from '../parts/store.js'
+import { isDatabaseUrl, levelFolder, withoutPassword } from '../store/address.js'
+
+/**
+ * Opens the store that an address names: `level:` and a folder, or the URL of a database. Only the driver that it
+ * takes is loaded.
+ * @throws StoreLocked, StoreUnavailable
+ */
+export async function openStore(address: string, logger?: Logger, meter?: Meter, shares?: CacheShares): Promise<Store> {
+  const folder = levelFolder(address)
+  if (folder !== undefined) {
+    const { LevelStore } = await import('../store/level/level-store.js')
+    return await LevelStore.open(folder, logger, meter, shares)
+  }
+  if (!isDatabaseUrl(address)) throw new TypeError(`no store of this kind: ${withoutPassword(address)}`)
+  const { PostgresStore } = await import('../store/postgres/postgres-store.js')
+  return await PostgresStore.open(address, logger, meter)
+}
+
+/**
+ * Makes the tables of a store in a database, or changes them to what this program works with; a LevelDB store needs
+ * none.
+ * @returns the versions before and after; `undefined` where there is nothing to do ever
+ * @throws StoreUnavailable
+ */
+export async function migrateStore(address: string): Promise<{ from: number; to: number } | undefined> {
+  if (levelFolder(address) !== undefined) return undefined
+  const { migrate } = await import('../store/postgres/schema.js')
+  return await migrate(address)
+}

@@ -1,0 +1,164 @@
+import type { IncomingMessage } from 'node:http'
+import { objectSchema, schemasOf, settings } from '../../config/settings.js'
+import { isTrustedProxy } from '../http/client-address.js'
+import type { CompatibleApiName } from '../http/compatible/apis.js'
+import type { AccessPolicy } from '../parts/access-policy.js'
+import type { Authenticator } from '../parts/authenticator.js'
+import type { Clock } from '../parts/clock.js'
+import type { FailureBudget } from '../parts/failure-budget.js'
+import type { Logger } from '../parts/logger.js'
+import type { Repositories } from '../parts/repositories.js'
+import type { Store } from '../parts/store.js'
+import { Schema, type SchemaError } from '../schema.js'
+
+/** Pages in a host: it tells who looks. */
+export interface HostPages {
+  /** What the addresses of pages begin with, `/status` for one; default: nothing. */
+  readonly base?: string
+  /** The user whose session a request has, as the host knows it; `undefined` for nobody. */
+  session(request: IncomingMessage): string | undefined | Promise<string | undefined>
+  /** Where to sign in. */
+  readonly signInUrl?: string
+}
+
+/** Options of the library: the settings of the same names, or a part of the host in their place. */
+export interface CommitStatusOptions {
+  /** Folder of the bare repositories, `<owner>/<repo>.git`; or the host's own way to find them. */
+  readonly repositories: string | Repositories
+  /**
+   * `level:` and a folder, or `postgres://…`, the URL of a database; or the host's own store, which `close()` closes
+   * too.
+   */
+  readonly store: string | Store
+  /** Proxies whose `X-Forwarded-For` is believed: addresses or CIDR ranges. Default: none. */
+  readonly trustedProxies?: readonly string[]
+  /** What every token begins with, before the `_`. Default: `cst`. */
+  readonly tokenPrefix?: string
+  /** Failed log-ins a client may make (default 20) in a window of seconds (default 600); or the host's own budget. */
+  readonly authFailures?: { readonly limit?: number; readonly windowSeconds?: number } | FailureBudget
+  /**
+   * Requests in progress (default 1000); those above are answered with 503 at once. One that still sends its body is
+   * not counted. Contexts of a commit (default 1000); a report that would add one more is answered with 422.
+   * Requests that wait for a change (default 10,000), and how long one may, in seconds (default 30, 0: nobody waits).
+   */
+  readonly limits?: {
+    readonly requests?: number
+    readonly contexts?: number
+    readonly waits?: number
+    readonly waitSeconds?: number
+  }
+  /** Memory for what is read again and again: lists, commits, tokens and grants. Default: 64 megabytes. */
+  readonly cache?: { readonly megabytes?: number }
+  /** APIs of others that the handler answers too, each under paths of its own. Default: none. */
+  readonly compatibleApis?: readonly CompatibleApiName[]
+  /** Hosts, with a port where there is one, whose `/api/v1` is Gitea's. Default: none. */
+  readonly giteaHosts?: readonly string[]
+  /** What absolute links of the compatible APIs begin with. Default: what the client has called. */
+  readonly publicUrl?: string
+  /** Who a token speaks for. Default: the tokens of the store. */
+  readonly authenticator?: Authenticator
+  /** What users may do. Default: the owner, and the grants of the store. */
+  readonly accessPolicy?: AccessPolicy
+  /** Pages for people, beside the API; the host tells who looks. Default: none. */
+  readonly pages?: HostPages
+  /** Whether to measure, for `metrics()`. Default: false. */
+  readonly metrics?: boolean
+  /**
+   * Whether commands may reach this service, through a socket in the folder of its LevelDB store that only the user of
+   * this process, and root, can open. Default: true.
+   */
+  readonly commands?: boolean
+  /** Where log lines go. Default: nowhere. */
+  readonly logger?: Logger
+  /** Default: the system's. */
+  readonly clock?: Clock
+}
+
+/** Methods that identify an object as a part of the host (duck typing). */
+const PARTS: Readonly<Record<string, readonly string[]>> = {
+  repositories: ['find'],
+  store: ['unavailableReason', 'renameRepository', 'deleteRepository', 'close'],
+  'store.statuses': ['save', 'list', 'scan'],
+  'store.tokens': ['get', 'add', 'remove', 'list', 'noteUse'],
+  'store.grants': ['of', 'set', 'remove', 'list'],
+  authFailures: ['retryAfter', 'recordFailure'],
+  pages: ['session'],
+  authenticator: ['authenticate'],
+  accessPolicy: ['access'],
+  logger: ['debug', 'info', 'warn', 'error'],
+  clock: ['now'],
+}
+
+/** What is no part: the settings that are options too, and what only the library has. */
+const options = settings.filter(({ isOption }) => isOption)
+const values = new Schema<object>(
+  objectSchema({ ...schemasOf(options, false), metrics: { type: 'boolean' }, commands: { type: 'boolean' } }, false),
+  { formats: { 'address-or-cidr': isTrustedProxy } },
+)
+
+/**
+ * Refuses options that cannot work.
+ * @throws TypeError that names the option
+ */
+export function checkOptions(given: unknown): void {
+  if (!isObject(given)) throw new TypeError('createCommitStatusService takes an object of options')
+  const entries = Object.entries(given).filter(([, value]) => value !== undefined)
+  for (const name of ['repositories', 'store']) {
+    if (!entries.some(([key]) => key === name)) {
+      throw new TypeError(`createCommitStatusService needs the option ${name}`)
+    }
+  }
+  const others = entries.filter(([name, value]) => !isPart(name, value))
+  checkPages(Reflect.get(given, 'pages'))
+  if (!values.is(Object.fromEntries(others))) throw describeError(values.errors)
+}
+
+/** What the pages have besides a method. */
+function checkPages(pages: unknown): void {
+  if (!isObject(pages)) return
+  const base: unknown = Reflect.get(pages, 'base') ?? ''
+  if (typeof base !== 'string' || !/^(?:\/[\w.~-]+)*$/.test(base))
+    throw new TypeError(
+      'createCommitStatusService: the option pages.base must be like /status, without a slash at its end',
+    )
+  const url: unknown = Reflect.get(pages, 'signInUrl') ?? '/'
+  if (typeof url !== 'string' || !/^(?:https?:\/)?\//.test(url))
+    throw new TypeError(
+      'createCommitStatusService: the option pages.signInUrl must be an http or https address, or a path',
+    )
+}
+
+/** Whether a value takes the place of a part. */
+function isPart(name: string, value: unknown): boolean {
+  const methods = PARTS[name]
+  if (!methods) return false
+  const fits = isObject(value) && methods.every((method) => typeof Reflect.get(value, method) === 'function')
+  if (!fits) {
+    if (options.some(({ key }) => key.replace(/\..*/, '') === name)) return false
+    throw new TypeError(`createCommitStatusService: the option ${name} must be ${objectWith(methods)}`)
+  }
+  const inner = Object.keys(PARTS).filter((key) => key.startsWith(`${name}.`))
+  for (const key of inner) isPart(key, Reflect.get(value, key.slice(name.length + 1)))
+  return true
+}
+
+function describeError([error]: readonly SchemaError[]): TypeError {
+  const { instancePath = '', keyword, params = {}, message } = error ?? {}
+  const [name = '', ...rest] = instancePath.slice(1).split('/')
+  if (keyword === 'additionalProperties') {
+    const unknown = [name, ...rest, String(params['additionalProperty'])].filter(Boolean).join('.')
+    return new TypeError(`createCommitStatusService has no option ${unknown}`)
+  }
+  const key = [name, ...rest].join('.')
+  const methods = rest.length === 0 ? PARTS[name] : undefined
+  const or = methods ? ` or be ${objectWith(methods)}` : ''
+  return new TypeError(`createCommitStatusService: the option ${key} ${message ?? 'is wrong'}${or}`)
+}
+
+function objectWith(methods: readonly string[]): string {
+  return `an object with ${methods.map((method) => `${method}()`).join(', ')}`
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}

@@ -1,0 +1,95 @@
+import { TextDecoder } from 'node:util'
+import { LRUCache } from 'lru-cache'
+import type { ObjectId } from '../object-id.js'
+import { RepositoryUnreadable } from './commits.js'
+import type { GitProcesses } from './git-process.js'
+
+/** Commits with more bytes, which nobody writes by hand, are not read. */
+const MAX_BYTES = 256 * 1024
+
+const MAX_REMEMBERED_BYTES = 8 * 1024 * 1024
+
+/** Who wrote or committed, and when. */
+export interface Signature {
+  readonly name: string
+  readonly email: string
+  /** Seconds since 1970 UTC. */
+  readonly seconds: number
+}
+
+export interface CommitContent {
+  readonly tree: string
+  readonly parents: readonly string[]
+  readonly author: Signature
+  readonly committer: Signature
+  readonly message: string
+}
+
+/** What commits of bare repositories say, read through the installed git. */
+export class CommitContents {
+  readonly #git: Pick<GitProcesses, 'run'>
+  /** By id: what has the same id is the same. */
+  readonly #known = new LRUCache<string, CommitContent>({
+    maxSize: MAX_REMEMBERED_BYTES,
+    sizeCalculation: ({ message }) => 1024 + 2 * message.length,
+  })
+
+  constructor(git: Pick<GitProcesses, 'run'>) {
+    this.#git = git
+  }
+
+  /**
+   * @param directory absolute path of a bare repository
+   * @param id of a commit in it
+   * @throws RepositoryUnreadable when it cannot be read, and for a commit of more than 256 kB
+   */
+  async read(directory: string, id: ObjectId): Promise<CommitContent> {
+    const known = this.#known.get(id.hex)
+    if (known) return known
+    // git would hold all of it in memory before it prints any.
+    const size = await this.#ask(directory, ['cat-file', '-s', id.hex])
+    if (!(Number(size) <= MAX_BYTES)) {
+      throw new RepositoryUnreadable(directory, new Error(`commit ${id.hex} has ${size.toString().trim()} bytes`))
+    }
+    const content = parseCommit(await this.#ask(directory, ['cat-file', 'commit', id.hex]))
+    this.#known.set(id.hex, content)
+    return content
+  }
+
+  async #ask(directory: string, args: readonly string[]): Promise<Buffer> {
+    const { code, output, error } = await this.#git.run(directory, args, MAX_BYTES)
+    if (code !== 0) throw new RepositoryUnreadable(directory, new Error(`git cat-file: ${error}`))
+    return output
+  }
+}
+
+/** Takes a commit apart as git has stored it; what it lacks is empty. */
+export function parseCommit(bytes: Buffer): CommitContent {
+  const end = bytes.indexOf('\n\n')
+  const [head, body] = end === -1 ? [bytes, bytes.subarray(0, 0)] : [bytes.subarray(0, end), bytes.subarray(end + 2)]
+  const lines = head.toString('latin1').split('\n')
+  const valuesOf = (name: string): string[] =>
+    lines.filter((line) => line.startsWith(`${name} `)).map((line) => line.slice(name.length + 1))
+  const decoder = decoderOf(valuesOf('encoding')[0])
+  const signature = (line = ''): Signature => {
+    const [, name = '', email = '', seconds = '0'] = /^(.*?) ?<([^<>]*)> ?(-?\d+)?/.exec(line) ?? []
+    const decoded = (text: string): string => decoder.decode(Buffer.from(text, 'latin1'))
+    return { name: decoded(name), email: decoded(email), seconds: Number(seconds) }
+  }
+  return {
+    tree: valuesOf('tree')[0] ?? '',
+    parents: valuesOf('parent'),
+    author: signature(valuesOf('author')[0]),
+    committer: signature(valuesOf('committer')[0]),
+    message: decoder.decode(body),
+  }
+}
+
+/** Of an encoding that nobody knows, what UTF-8 makes of it. */
+function decoderOf(encoding: string | undefined): TextDecoder {
+  try {
+    return new TextDecoder(encoding)
+  } catch {
+    return new TextDecoder()
+  }
+}

@@ -1,0 +1,107 @@
+import { LRUCache } from 'lru-cache'
+import type { ObjectId } from '../object-id.js'
+import type { Repository } from '../parts/repositories.js'
+import { RepositoryUnreadable } from './commits.js'
+import type { GitProcesses } from './git-process.js'
+
+/** What people want to know of a commit. Texts are as somebody pushed them. */
+export interface LoggedCommit {
+  readonly sha: string
+  readonly author: string
+  /** When it was authored: ISO 8601 with the author's own time zone. */
+  readonly time: string
+  /** The first paragraph of the message on one line, cut after 200 columns. */
+  readonly subject: string
+}
+
+/** Pages of a log that are remembered, and commits: what an id names never changes. */
+const MAX_LOGS = 500
+const MAX_COMMITS = 10_000
+
+/** Of a page of 100 commits, whatever their texts. */
+const MAX_BYTES = 256 * 1024
+
+const MAX_BRANCHES = 50
+
+/** git cuts the texts, which may be of any length. */
+const FORMAT = '%H%n%<(100,trunc)%an%n%aI%n%<(200,trunc)%s'
+
+/** Reads what commits say, through the installed git. */
+export class CommitLog {
+  readonly #git: Pick<GitProcesses, 'run'>
+  readonly #logs = new LRUCache<string, readonly LoggedCommit[]>({ max: MAX_LOGS })
+  readonly #commits = new LRUCache<string, LoggedCommit>({ max: MAX_COMMITS })
+
+  constructor(git: Pick<GitProcesses, 'run'>) {
+    this.#git = git
+  }
+
+  /**
+   * A commit and its ancestors, the latest first.
+   * @param start a commit that is there
+   * @param range.skip how many are passed over
+   * @throws RepositoryUnreadable, ServiceError `overloaded`
+   */
+  async list(
+    repository: Repository,
+    start: ObjectId,
+    { skip, limit }: { skip: number; limit: number },
+  ): Promise<readonly LoggedCommit[]> {
+    const { directory, identity } = repository
+    const key = `${identity ?? ''}\n${directory}\n${start.hex} ${skip} ${limit}`
+    const known = identity === undefined ? undefined : this.#logs.get(key)
+    if (known) return known
+    const found = await this.#read(directory, [`--max-count=${limit}`, `--skip=${skip}`, start.hex])
+    this.#logs.set(key, found)
+    return found
+  }
+
+  /**
+   * One commit, `undefined` when it is not there.
+   * @throws as `list`
+   */
+  async one({ directory, identity }: Repository, commit: ObjectId): Promise<LoggedCommit | undefined> {
+    const key = `${identity ?? ''}\n${directory}\n${commit.hex}`
+    const known = identity === undefined ? undefined : this.#commits.get(key)
+    if (known) return known
+    const [found] = await this.#read(directory, ['--max-count=1', commit.hex])
+    if (found) this.#commits.set(key, found)
+    return found
+  }
+
+  /** Short names of branches, the first of them. Throws as `list`. */
+  async branches({ directory }: Repository): Promise<readonly string[]> {
+    const { output } = await this.#git.run(
+      directory,
+      ['for-each-ref', `--count=${MAX_BRANCHES}`, '--format=%(refname:lstrip=2)', 'refs/heads/'],
+      MAX_BYTES,
+    )
+    return output
+      .toString()
+      .split('\n')
+      .filter((name) => name !== '')
+  }
+
+  /** To be called when repositories were deleted or renamed. */
+  forget(): void {
+    this.#logs.clear()
+    this.#commits.clear()
+  }
+
+  async #read(directory: string, range: readonly string[]): Promise<LoggedCommit[]> {
+    const { code, output, error } = await this.#git.run(
+      directory,
+      ['log', '-z', '--no-color', '--encoding=UTF-8', `--format=tformat:${FORMAT}`, ...range, '--'],
+      MAX_BYTES,
+    )
+    if (code !== 0) throw new RepositoryUnreadable(directory, new Error(`git log: ${error}`))
+    return output
+      .toString()
+      .split('\0')
+      .filter((record) => record !== '')
+      .map((record) => {
+        const [sha = '', author = '', time = '', subject = ''] = record.split('\n')
+        return { sha, author: author.trimEnd(), time, subject: subject.trimEnd() }
+      })
+  }
+}

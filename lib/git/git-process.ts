@@ -1,0 +1,174 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { ServiceError } from '../errors.js'
+import { RepositoryUnreadable } from './commits.js'
+
+/** How long git may take for one answer, the wait for its turn included. */
+const DEADLINE_MILLISECONDS = 5_000
+
+/** Processes at once; of one repository fewer, so that one in which git hangs does not hold up the others. */
+const MAX_RUNNING = 8
+const MAX_RUNNING_IN_ONE = 2
+
+/** Those that wait for their turn: when there are more, the service is overloaded. */
+const MAX_WAITING = 200
+
+const MAX_ERROR_CHARACTERS = 1024
+
+/**
+ * What is set whatever a repository's own configuration says. Repositories of another owner are read: the admin chose
+ * the folder. Nothing that the configuration names is run: no hook, no monitor, no transport, no signature checker.
+ */
+const CONFIGURATION: Readonly<Record<string, string>> = {
+  'safe.directory': '*',
+  'core.hooksPath': '/dev/null',
+  'core.fsmonitor': 'false',
+  'log.showSignature': 'false',
+  'protocol.allow': 'never',
+}
+
+/** What git printed, and the code it ended with. */
+export interface GitOutput {
+  readonly code: number | null
+  readonly output: Buffer
+  readonly error: string
+}
+
+interface Call {
+  readonly directory: string
+  readonly args: readonly string[]
+  readonly maxBytes: number
+  readonly done: (output: GitOutput) => void
+  readonly fail: (reason: Error) => void
+  child?: ChildProcess
+}
+
+/**
+ * Runs the installed git in bare repositories, to read what libgit2 does not. Its environment is its own: no
+ * configuration of the system or a user, no pager, no prompt, no lazy fetch. A git that takes too long, on a pipe in
+ * the repository for one, is killed with all that it has started.
+ */
+export class GitProcesses {
+  readonly #milliseconds: number
+  readonly #running = new Set<Call>()
+  readonly #waiting = new Set<Call>()
+  #closed = false
+
+  constructor({ milliseconds = DEADLINE_MILLISECONDS }: { milliseconds?: number } = {}) {
+    this.#milliseconds = milliseconds
+  }
+
+  /**
+   * @param directory absolute path of a bare repository
+   * @param args a command that only reads, and its arguments; nobody's text in a place where it could be an option
+   * @param maxBytes more output than this is no answer
+   * @throws RepositoryUnreadable when git cannot be run, takes too long or prints too much; ServiceError `overloaded`
+   */
+  async run(directory: string, args: readonly string[], maxBytes: number): Promise<GitOutput> {
+    if (this.#waiting.size >= MAX_WAITING) throw new ServiceError('overloaded')
+    let timer: NodeJS.Timeout | undefined
+    try {
+      return await new Promise<GitOutput>((resolve, reject) => {
+        const call: Call = { directory, args, maxBytes, done: resolve, fail: reject }
+        timer = setTimeout(() => {
+          this.#end(call, `git took longer than ${this.#milliseconds} ms`)
+        }, this.#milliseconds)
+        this.#waiting.add(call)
+        if (this.#closed) this.#end(call, 'the service is closed')
+        this.#next()
+      })
+    } catch (cause) {
+      throw new RepositoryUnreadable(directory, cause)
+      /* c8 ignore next -- V8 counts a way out of the catch that there is not */
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  /** Ends every process; whoever waits for one is refused. */
+  close(): void {
+    this.#closed = true
+    for (const call of [...this.#waiting, ...this.#running]) this.#end(call, 'the service is closed')
+  }
+
+  /** A process that cannot be killed (on a network file system, say) keeps its place, so that there are no more. */
+  #end(call: Call, reason: string): void {
+    this.#waiting.delete(call)
+    if (call.child) kill(call.child)
+    call.fail(new Error(reason))
+  }
+
+  /** Begins those whose turn it is. */
+  #next(): void {
+    for (const call of this.#waiting) {
+      if (this.#running.size >= MAX_RUNNING) return
+      const inOne = [...this.#running].filter(({ directory }) => directory === call.directory)
+      if (inOne.length < MAX_RUNNING_IN_ONE) this.#start(call)
+    }
+  }
+
+  #start(call: Call): void {
+    this.#waiting.delete(call)
+    this.#running.add(call)
+    const child = spawn('git', [`--git-dir=${call.directory}`, ...call.args], {
+      cwd: '/',
+      env: environment(),
+      stdio: ['ignore', 'pipe', 'pipe'],
+      // A group of its own, to be killed with all that it has started.
+      detached: true,
+    })
+    call.child = child
+    const output: Buffer[] = []
+    let [length, error] = [0, '']
+    child.stdout.on('data', (chunk: Buffer) => {
+      length += chunk.length
+      if (length > call.maxBytes) this.#end(call, `git printed more than ${call.maxBytes} bytes`)
+      else output.push(chunk)
+    })
+    child.stderr.on('data', (chunk: Buffer) => {
+      if (error.length < MAX_ERROR_CHARACTERS) error += chunk.toString()
+    })
+    child.once('error', call.fail)
+    child.once('close', (code) => {
+      this.#running.delete(call)
+      call.done({ code, output: Buffer.concat(output), error: error.trim() })
+      this.#next()
+    })
+  }
+}
+
+function environment(): NodeJS.ProcessEnv {
+  const configuration = Object.entries(CONFIGURATION)
+  return {
+    // Where git is installed: the one thing that is taken from the environment of this process.
+    PATH: process.env['PATH'],
+    LC_ALL: 'C',
+    HOME: '/nonexistent',
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_ATTR_NOSYSTEM: '1',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_OPTIONAL_LOCKS: '0',
+    GIT_NO_REPLACE_OBJECTS: '1',
+    GIT_PAGER: 'cat',
+    // In a partial clone git would fetch what is missing, with a program that the configuration names.
+    GIT_NO_LAZY_FETCH: '1',
+    GIT_ALLOW_PROTOCOL: 'none',
+    GIT_CONFIG_COUNT: String(configuration.length),
+    ...Object.fromEntries(
+      configuration.flatMap(([key, value], index) => [
+        [`GIT_CONFIG_KEY_${index}`, key],
+        [`GIT_CONFIG_VALUE_${index}`, value],
+      ]),
+    ),
+  }
+}
+
+/** With its group; one that has ended meanwhile is no error. */
+function kill({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL')
+    /* c8 ignore next 3 -- a moment that no test can meet */
+  } catch {
+    // It has ended.
+  }
+}

@@ -1,0 +1,114 @@
+import { constants } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { LRUCache } from 'lru-cache'
+import { parseObjectId, type ObjectId } from '../object-id.js'
+import type { Repository } from '../parts/repositories.js'
+import { RepositoryUnreadable } from './commits.js'
+import type { GitProcesses } from './git-process.js'
+import { fullRefNames, isRefName } from './ref-name.js'
+
+/** How long a ref may be remembered, and how many are. */
+const REF_MILLISECONDS = 2_000
+const MAX_REFS = 10_000
+
+/** Of an answer that is a line or two. */
+const MAX_BYTES = 8_192
+
+/** What git says, at the end, of a name that is none of its refs. */
+const UNKNOWN = 'not a valid ref'
+
+/**
+ * Reads the refs of bare repositories, through the installed git: it knows every way to store them. Read are the
+ * repository's own names, never revisions: no range, abbreviated id or option.
+ */
+export class Refs {
+  readonly #git: Pick<GitProcesses, 'run'>
+  readonly #known = new LRUCache<string, Promise<string | undefined>>({ max: MAX_REFS, ttl: REF_MILLISECONDS })
+
+  constructor(git: Pick<GitProcesses, 'run'>) {
+    this.#git = git
+  }
+
+  /**
+   * What a ref points at, annotated tags peeled: as it was two seconds ago at most. It may be something else than a
+   * commit.
+   * @param name of a branch or tag, short or full, or `HEAD`
+   * @returns `undefined` for a ref that is not there, and for what cannot be the name of one
+   * @throws RepositoryUnreadable when it cannot be told, after 5 seconds at most; ServiceError `overloaded`
+   */
+  async resolve(repository: Repository, name: string): Promise<ObjectId | undefined> {
+    if (!isRefName(name)) return undefined
+    return parseObjectId(await this.#remembered(repository, name, () => this.#look(repository, name)))
+  }
+
+  /**
+   * The branch that HEAD names, whether or not it has a commit; as it was two seconds ago at most.
+   * @returns its short name; `undefined` when HEAD names none, or cannot be read
+   */
+  async defaultBranch(repository: Repository): Promise<string | undefined> {
+    const name = await this.#remembered(repository, ' HEAD', () => this.#symbolic(repository)).catch(() => undefined)
+    return name?.replace(/^refs\/heads\//, '')
+  }
+
+  /** To be called when repositories were deleted or renamed. */
+  forget(): void {
+    this.#known.clear()
+  }
+
+  async #look({ directory }: Repository, name: string): Promise<string | undefined> {
+    for (const full of fullRefNames(name)) {
+      const { code, output, error } = await this.#git.run(
+        directory,
+        ['show-ref', '--verify', '--dereference', '--', full],
+        MAX_BYTES,
+      )
+      // Of a tag there are two lines: its own, then the one of what it names.
+      if (code === 0) return output.toString().trimEnd().split('\n').at(-1)?.replace(/ .*/, '')
+      if (!error.endsWith(UNKNOWN)) throw new RepositoryUnreadable(directory, new Error(`git show-ref: ${error}`))
+    }
+    return undefined
+  }
+
+  async #symbolic({ directory }: Repository): Promise<string | undefined> {
+    const head = await readHead(join(directory, 'HEAD'))
+    // git writes this to tell older ones that the refs are stored in another way.
+    if (head !== undefined && head !== 'refs/heads/.invalid') return head
+    const { code, output } = await this.#git.run(directory, ['symbolic-ref', '--quiet', 'HEAD'], MAX_BYTES)
+    return code === 0 ? output.toString().trimEnd() : undefined
+  }
+
+  /** Whoever asks while it is under way shares the answer. */
+  async #remembered(
+    { directory, identity = '' }: Repository,
+    name: string,
+    look: () => Promise<string | undefined>,
+  ): Promise<string | undefined> {
+    const key = `${identity}\n${directory}\n${name}`
+    const known = this.#known.get(key)
+    if (known) return await known
+    const found = look()
+    this.#known.set(key, found)
+    try {
+      return await found
+    } catch (error) {
+      if (this.#known.get(key) === found) this.#known.delete(key)
+      throw error
+    }
+  }
+}
+
+/** What HEAD says, in less time than it takes to start git. `undefined`: git has to be asked. */
+async function readHead(path: string): Promise<string | undefined> {
+  // A pipe would be waited for, and a link could lead to one.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW).catch(() => undefined)
+  if (!file) return undefined
+  try {
+    if (!(await file.stat()).isFile()) return undefined
+    const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(1024) })
+    const [, name] = /^ref: *(refs\/heads\/\S+)\s*$/.exec(buffer.toString('utf8', 0, bytesRead)) ?? []
+    return name
+  } finally {
+    await file.close()
+  }
+}

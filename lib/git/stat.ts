@@ -1,0 +1,19 @@
+import { existsSync, stat as statCallback, statSync, type Stats } from 'node:fs'
+import { promisify } from 'node:util'
+
+/** As `stat` of node:fs/promises, in about a quarter less processor time: for what every request asks. */
+export const quickStat = promisify(statCallback)
+
+/** Ways to look at a file; where there is none, they may throw or say so with `undefined`. */
+export interface FileSystem {
+  stat(path: string): Promise<Stats>
+  statSync(path: string): Stats | undefined
+  /** `false` also where it cannot be determined. */
+  existsSync(path: string): boolean
+}
+
+export const fileSystem: FileSystem = {
+  stat: quickStat,
+  existsSync,
+  statSync: (path) => statSync(path, { throwIfNoEntry: false }),
+}

@@ -1,0 +1,56 @@
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { ServiceError } from '../../errors.js'
+import type { Route as RouteName } from '../../parts/meter.js'
+import type { Caller } from '../../service/repository-access.js'
+import type { ReadCredentials } from '../authentication.js'
+import type { Answer } from '../exchange.js'
+
+/** One request to a compatible API, its caller known. */
+export interface Call {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly caller: Caller
+  /** Reads the credentials once more, where the request has taken a while. */
+  readonly authenticate: () => Caller | Promise<Caller>
+  /** What the pattern of the route has found in the path, unescaped. */
+  readonly params: Readonly<Record<string, string>>
+  readonly query: URLSearchParams
+  /** Absolute address of the API, without a slash at the end. */
+  readonly base: string
+  /** Absolute address of the service. */
+  readonly root: string
+}
+
+export interface Route {
+  /** For the measurements; absent: `other`. */
+  readonly name?: RouteName
+  readonly method: 'GET' | 'POST'
+  /** Of the path below the mount, as it was sent. */
+  readonly path: RegExp
+  readonly operation: (call: Call) => Promise<Answer> | Answer
+  /** What is answered where the commit is not there, when it is not 404. */
+  readonly missingCommit?: 422
+}
+
+/** What an error answer may tell of the request. */
+export interface Refused {
+  /** Absent where no route fits. */
+  readonly route?: Route
+  readonly params: Readonly<Record<string, string>>
+  readonly base: string
+}
+
+/**
+ * An API of others, over our service: its addresses, forms and words. The rules are the service's own, and so is the
+ * order of the checks.
+ */
+export interface CompatibleApi {
+  /** The paths that it is under; the first is the one that absolute links of a host of its own have. */
+  readonly mounts: readonly string[]
+  readonly routes: readonly Route[]
+  readonly credentials: ReadCredentials
+  /** Of every answer. */
+  readonly headers: OutgoingHttpHeaders
+  /** The status and body of a refusal or failure: nothing of ours is in it but a message that is made for clients. */
+  readonly errorAnswer: (error: ServiceError, refused: Refused) => { readonly status: number; readonly body: object }
+}

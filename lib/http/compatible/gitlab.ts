@@ -1,0 +1,196 @@
+import type { CommitStatus, State } from '../../commit-status.js'
+import type { ServiceError } from '../../errors.js'
+import type { FoundRepository } from '../../service/repository-access.js'
+import type { Answer } from '../exchange.js'
+import type { Call, CompatibleApi } from './api.js'
+import { credentialsIn } from './credentials.js'
+import { newestFirst, type ListForm, type Shown } from './listing.js'
+import { nameNumber, statusNumber } from './numbers.js'
+import { userOf, type Operations } from './operations.js'
+import { lastPage, pageLinks, pageOf } from './paging.js'
+import { fieldsOf, reportShape } from './report-fields.js'
+import { pathOf, timeOf } from './shown-text.js'
+
+const PAGES = { parameter: 'per_page', usual: 20, most: 100 }
+
+/** Of the server whose API this is like. */
+const VERSION = { version: '17.0.0', revision: 'commit-status' }
+
+const STATES: ReadonlyMap<string, State> = new Map([
+  ['pending', 'pending'],
+  ['running', 'pending'],
+  ['success', 'success'],
+  ['skipped', 'success'],
+  ['failed', 'failure'],
+  ['canceled', 'error'],
+])
+
+/** What an error was here: no client may take it for anything but a failure. */
+const SHOWN_STATES: Readonly<Record<State, string>> = {
+  pending: 'pending',
+  success: 'success',
+  failure: 'failed',
+  error: 'failed',
+}
+
+const PROJECT = '^/projects/(?<id>[^/]+)'
+
+/** The status calls of GitLab's API, and what clients ask besides. */
+export function gitlab(operations: Operations): CompatibleApi {
+  const nameOf = ({ params }: Call) => operations.projects.find(String(params['id']))
+
+  const report = async (call: Call): Promise<Answer> => {
+    const shapeOf = (body: Buffer) => {
+      const fields = fieldsOf(body, call.query)
+      return reportShape(fields, STATES, { context: fields['name'] ? 'name' : 'context' })
+    }
+    const { found, status } = await operations.report(call, await nameOf(call), String(call.params['sha']), shapeOf)
+    return { status: 201, body: statusObject(status, await operations.defaultBranch(found)) }
+  }
+
+  const list = async (call: Call): Promise<Answer> =>
+    await operations.list(call, await nameOf(call), String(call.params['ref']), async ({ found }) => {
+      const branch = await operations.defaultBranch(found)
+      const { key, ...form } = paging(call, found)
+      const body = ({ statuses }: Shown) => statuses.map((status) => statusObject(status, branch))
+      return { ...form, key: `${key} ${branch}`, body }
+    })
+
+  const project = async (call: Call): Promise<Answer> => {
+    const found = await operations.repository(call, await nameOf(call))
+    const id = operations.projects.numberOf(found.name)
+    return { status: 200, body: projectObject(call, found, id, await operations.defaultBranch(found)) }
+  }
+
+  const commit = async (call: Call): Promise<Answer> => {
+    const at = await operations.commit(call, await nameOf(call), String(call.params['ref']))
+    const { author, committer, parents, message } = await operations.content(at)
+    const { hex } = at.commit
+    const body = {
+      id: hex,
+      short_id: hex.slice(0, 8),
+      title: message.replace(/\n.*/s, ''),
+      message,
+      author_name: author.name,
+      author_email: author.email,
+      authored_date: timeOf(author.seconds),
+      committer_name: committer.name,
+      committer_email: committer.email,
+      committed_date: timeOf(committer.seconds),
+      created_at: timeOf(committer.seconds),
+      parent_ids: parents,
+      web_url: `${call.root}/${at.found.name.full}/-/commit/${hex}`,
+      status: null,
+      last_pipeline: null,
+    }
+    return { status: 200, body }
+  }
+
+  const user = (call: Call): Answer => {
+    const username = userOf(call)
+    const body = { id: nameNumber(username), username, name: username, state: 'active', web_url: '', avatar_url: null }
+    return { status: 200, body: { ...body, web_url: `${call.root}/${encodeURIComponent(username)}` } }
+  }
+
+  const version = (call: Call): Answer => {
+    userOf(call)
+    return { status: 200, body: VERSION }
+  }
+
+  return {
+    mounts: ['/api/v4', '/gitlab/api/v4'],
+    credentials: credentialsIn('private-token', 'job-token'),
+    // One of the clients wants it without a charset.
+    headers: { 'Content-Type': 'application/json' },
+    errorAnswer,
+    routes: [
+      {
+        name: 'list',
+        method: 'GET',
+        path: new RegExp(`${PROJECT}/repository/commits/(?<ref>.+)/statuses$`),
+        operation: list,
+      },
+      { name: 'report', method: 'POST', path: new RegExp(`${PROJECT}/statuses/(?<sha>[^/]+)$`), operation: report },
+      { method: 'GET', path: new RegExp(`${PROJECT}/repository/commits/(?<ref>.+)$`), operation: commit },
+      { method: 'GET', path: new RegExp(`${PROJECT}$`), operation: project },
+      { method: 'GET', path: /^\/user$/, operation: user },
+      { method: 'GET', path: /^\/(?:version|metadata)$/, operation: version },
+    ],
+  }
+}
+
+function paging({ params, query, base }: Call, { name }: FoundRepository): Omit<ListForm, 'body'> {
+  const page = pageOf(query, PAGES)
+  const ref = String(params['ref'])
+  const [only, sort] = [query.get('name') ?? '', query.get('sort') === 'asc' ? 'asc' : '']
+  const filter = { ...(only !== '' && { name: only }), ...(sort !== '' && { sort }) }
+  return {
+    key: `gitlab ${base} ${name.full} ${ref} ${sort} ${only}`,
+    page,
+    ...(only !== '' && { selects: ({ context }) => context === only }),
+    ...(sort !== '' && { compare: (one, other) => -newestFirst(one, other) }),
+    headers: ({ total }) => {
+      const last = lastPage(page, total)
+      const commits = `${base}/projects/${encodeURIComponent(name.full)}/repository/commits`
+      const address = `${commits}/${pathOf(ref)}/statuses`
+      const links = pageLinks(address, filter, PAGES, page, total)
+      return {
+        'X-Total': total,
+        'X-Total-Pages': last,
+        'X-Page': page.number,
+        'X-Per-Page': page.size,
+        'X-Next-Page': page.number < last ? page.number + 1 : '',
+        'X-Prev-Page': page.number > 1 ? Math.min(page.number - 1, last) : '',
+        ...(links !== undefined && { Link: links }),
+      }
+    },
+  }
+}
+
+function statusObject(status: CommitStatus, branch: string): object {
+  return {
+    id: statusNumber(status),
+    sha: status.sha,
+    ref: branch,
+    status: SHOWN_STATES[status.state],
+    name: status.context,
+    target_url: status.target_url,
+    description: status.description,
+    created_at: status.created_at,
+    started_at: null,
+    finished_at: status.state === 'pending' ? null : status.updated_at,
+    allow_failure: false,
+    coverage: null,
+    pipeline_id: nameNumber(status.sha),
+    // Nobody knows yet who reported.
+    author: null,
+  }
+}
+
+function projectObject({ root }: Call, { name, repository, access }: FoundRepository, id: number, branch: string) {
+  return {
+    id,
+    name: name.name,
+    path: name.name,
+    path_with_namespace: name.full,
+    default_branch: branch,
+    visibility: repository.public ? 'public' : 'private',
+    web_url: `${root}/${name.full}`,
+    permissions: { project_access: { access_level: access === 'write' ? 40 : 20 }, group_access: null },
+  }
+}
+
+function errorAnswer({ code, status: ours, message: text }: ServiceError) {
+  const status = ours === 422 ? 400 : ours
+  const states = [...STATES.keys()].join(', ')
+  const said: Partial<Record<ServiceError['code'], string>> = {
+    credentials_missing: 'Unauthorized',
+    credentials_wrong: 'Unauthorized',
+    repository_not_found: 'Project Not Found',
+    commit_not_found: 'Commit Not Found',
+    path_unknown: 'Not Found',
+    state_invalid: `Bad request - state must be one of ${states}`,
+  }
+  const reason = said[code] ?? (status === 400 ? `Bad request - ${text}` : text)
+  return { status, body: { message: `${status} ${reason}` } }
+}

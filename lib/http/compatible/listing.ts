@@ -1,0 +1,124 @@
+import { hash } from 'node:crypto'
+import type { OutgoingHttpHeaders } from 'node:http'
+import { LRUCache } from 'lru-cache'
+import { combinedState } from '../../combined-state.js'
+import type { CommitStatus, State } from '../../commit-status.js'
+import type { LargeList, SerialisedList, StatusList, StatusText } from '../../status-list.js'
+import type { Answer } from '../exchange.js'
+import type { Page } from './paging.js'
+
+/** Bytes of answers that are remembered, and of the largest one of them. */
+const MAX_BYTES = 32 * 1024 * 1024
+const MAX_ENTRY_BYTES = 1024 * 1024
+
+/** What an API shows of the statuses of a commit. */
+export interface ListForm {
+  /** Everything that the answer depends on, besides the statuses: what has the same key is the same. */
+  readonly key: string
+  readonly page: Page
+  /** Which statuses are shown; absent: all. */
+  readonly selects?: (status: Facts) => boolean
+  /** Absent: the newest report first. */
+  readonly compare?: (one: Facts, other: Facts) => number
+  readonly body: (shown: Shown) => object
+  readonly headers: (shown: Shown) => OutgoingHttpHeaders
+}
+
+/** What selects and orders statuses. */
+export type Facts = Pick<CommitStatus, 'context' | 'state' | 'created_at' | 'updated_at'>
+
+export interface Shown {
+  /** Those of the page. */
+  readonly statuses: readonly CommitStatus[]
+  /** How many there are on all pages. */
+  readonly total: number
+  /** Of all statuses of the commit, shown or not. */
+  readonly state: StatusList['state']
+}
+
+/** Clients take the first status of a list for the latest one. */
+export function newestFirst(one: Facts, other: Facts): number {
+  return descending(one.updated_at, other.updated_at)
+}
+
+export function descending(one: string, other: string): number {
+  return one < other ? 1 : one > other ? -1 : 0
+}
+
+/**
+ * Lists in the form of an API. An answer is remembered by what it is made of, so that a list that has not changed costs
+ * what the strict one does.
+ */
+export class Listing {
+  readonly #answers = new LRUCache<string, Answer & { readonly body: Buffer }>({
+    maxSize: MAX_BYTES,
+    maxEntrySize: MAX_ENTRY_BYTES,
+    sizeCalculation: ({ body }, key) => key.length + body.length + 1024,
+  })
+
+  /**
+   * Closes a list that is large.
+   * @param formOf may be a promise
+   */
+  async answer(list: SerialisedList | LargeList, formOf: () => ListForm | Promise<ListForm>): Promise<Answer> {
+    try {
+      const form = await formOf()
+      const key = `${list.digest} ${form.page.number} ${form.page.size} ${form.key}`
+      const known = this.#answers.get(key)
+      if (known) return known
+      const shown = 'bytes' in list ? shownOf(list, form) : await shownOfLarge(list, form)
+      const body = Buffer.from(JSON.stringify(form.body(shown)))
+      const digest = hash('sha256', key, 'base64url').slice(0, 22)
+      const answer = { status: 200, body, digest, headers: form.headers(shown) }
+      this.#answers.set(key, answer)
+      return answer
+    } finally {
+      if ('close' in list) await list.close()
+    }
+  }
+}
+
+function shownOf({ bytes }: SerialisedList, form: ListForm): Shown {
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- what it was made from
+  const { state, statuses } = JSON.parse(bytes.toString()) as StatusList
+  const selected = selectedOf(statuses, form)
+  return { statuses: pageOf(selected, form), total: selected.length, state }
+}
+
+/** Reads a list twice in place of holding it in memory: for what is shown, and then that. */
+async function shownOfLarge(list: LargeList, form: ListForm): Promise<Shown> {
+  const facts: Facts[] = []
+  const states = new Set<State>()
+  for await (const texts of list.pages()) {
+    for (const { context, state, created_at, updated_at } of texts.map(statusOf)) {
+      states.add(state)
+      facts.push({ context, state, created_at, updated_at })
+    }
+  }
+  const selected = selectedOf(facts, form)
+  const onPage = pageOf(selected, form).map(({ context }) => context)
+  const wanted = new Set(onPage)
+  const found = new Map<string, CommitStatus>()
+  for await (const texts of list.pages()) {
+    for (const status of texts.map(statusOf)) if (wanted.has(status.context)) found.set(status.context, status)
+  }
+  return {
+    statuses: onPage.map((context) => found.get(context)).filter((status) => status !== undefined),
+    total: selected.length,
+    state: combinedState([...states]),
+  }
+}
+
+function statusOf({ json }: StatusText): CommitStatus {
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- what it was made from
+  return JSON.parse(json) as CommitStatus
+}
+
+function selectedOf<T extends Facts>(statuses: readonly T[], { selects, compare = newestFirst }: ListForm): T[] {
+  const selected = selects ? statuses.filter(selects) : [...statuses]
+  return selected.sort(compare)
+}
+
+function pageOf<T>(statuses: readonly T[], { page: { number, size } }: ListForm): T[] {
+  return statuses.slice((number - 1) * size, number * size)
+}

@@ -1,0 +1,119 @@
+import { RepositoryUnreadable } from '../../git/commits.js'
+import type { CommitContent, CommitContents } from '../../git/commit-content.js'
+import type { Refs } from '../../git/refs.js'
+import { ServiceError } from '../../errors.js'
+import type { CommitStatus } from '../../commit-status.js'
+import { parseObjectId, type ObjectId } from '../../object-id.js'
+import type { Repository } from '../../parts/repositories.js'
+import type { ReportShape } from '../../report.js'
+import type { RepositoryName } from '../../repository-name.js'
+import type { InFlight } from '../../service/in-flight.js'
+import type { FoundRepository } from '../../service/repository-access.js'
+import type { StatusService } from '../../service/status-service.js'
+import { readBytes, receiveReport } from '../body.js'
+import type { Answer } from '../exchange.js'
+import type { Call } from './api.js'
+import { Listing, type ListForm } from './listing.js'
+import type { Projects } from './projects.js'
+
+/** What HEAD is taken to name where it names nothing that can be read. */
+const USUAL_BRANCH = 'main'
+
+export interface OperationsParts {
+  readonly service: StatusService
+  readonly refs: Refs
+  readonly contents: CommitContents
+  readonly projects: Projects
+  readonly inFlight: InFlight
+}
+
+/** A commit of a repository that the caller may read. */
+export interface FoundCommit {
+  readonly found: FoundRepository
+  readonly commit: ObjectId
+}
+
+/** What the compatible APIs are made of: what a client asks for, in our words. */
+export class Operations {
+  readonly #parts: OperationsParts
+  readonly #listing = new Listing()
+
+  constructor(parts: OperationsParts) {
+    this.#parts = parts
+  }
+
+  get projects(): Projects {
+    return this.#parts.projects
+  }
+
+  /**
+   * Saves the report that a request carries.
+   * @param shapeOf what its body means
+   */
+  async report(
+    { request, response, caller, authenticate }: Call,
+    name: RepositoryName | undefined,
+    sha: string,
+    shapeOf: (body: Buffer) => ReportShape,
+  ): Promise<{ found: FoundRepository; status: CommitStatus }> {
+    const { service, inFlight } = this.#parts
+    return await service.report(caller, name, sha, () =>
+      receiveReport(inFlight, async () => shapeOf(await readBytes(request, response)), authenticate),
+    )
+  }
+
+  /**
+   * Lists the statuses of the commit that a ref names.
+   * @param formOf how they are shown; may be a promise
+   */
+  async list(
+    { caller }: Call,
+    name: RepositoryName | undefined,
+    ref: string,
+    formOf: (at: FoundCommit) => ListForm | Promise<ListForm>,
+  ): Promise<Answer> {
+    const { list, ...at } = await this.#parts.service.list(caller, name, this.#commitOf(ref))
+    return await this.#listing.answer(list, () => formOf(at))
+  }
+
+  async commit({ caller }: Call, name: RepositoryName | undefined, ref: string): Promise<FoundCommit> {
+    return await this.#parts.service.findCommit(caller, name, this.#commitOf(ref))
+  }
+
+  async content({ found, commit }: FoundCommit): Promise<CommitContent> {
+    return await readable(this.#parts.contents.read(found.repository.directory, commit))
+  }
+
+  async repository({ caller }: Call, name: RepositoryName | undefined): Promise<FoundRepository> {
+    return await this.#parts.service.find(caller, name)
+  }
+
+  async defaultBranch({ repository }: FoundRepository): Promise<string> {
+    return (await this.#parts.refs.defaultBranch(repository)) ?? USUAL_BRANCH
+  }
+
+  /** A full id is taken as it is; any other text is a ref. */
+  #commitOf(ref: string): (repository: Repository) => ObjectId | Promise<ObjectId> {
+    return (repository) => parseObjectId(ref) ?? this.#resolve(repository, ref)
+  }
+
+  async #resolve(repository: Repository, ref: string): Promise<ObjectId> {
+    const commit = await readable(this.#parts.refs.resolve(repository, ref))
+    if (!commit) throw new ServiceError('commit_not_found')
+    return commit
+  }
+}
+
+/** The user of a call that is nobody's business else. */
+export function userOf({ caller }: Call): string {
+  if (caller.user === undefined) throw new ServiceError('credentials_missing')
+  return caller.user
+}
+
+async function readable<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer
+  } catch (cause) {
+    throw cause instanceof RepositoryUnreadable ? new ServiceError('repository_unreadable', { cause }) : cause
+  }
+}

@@ -1,0 +1,62 @@
+import { LRUCache } from 'lru-cache'
+import { parseRepositoryName, type RepositoryName } from '../../repository-name.js'
+import { nameNumber } from './numbers.js'
+
+/** Numbers that are remembered because they were shown: beside those of the repositories that can be listed. */
+const MAX_SHOWN = 10_000
+
+/** How often the repositories are listed, at most: numbers that nobody has would be asked for otherwise. */
+const LIST_MILLISECONDS = 10_000
+
+/** Lists the names of the repositories that are there, where that is possible. */
+export type ListNames = () => Promise<readonly RepositoryName[]>
+
+/** Repositories by their numbers, which some clients know them by. */
+export class Projects {
+  readonly #list: ListNames
+  readonly #shown = new LRUCache<number, string>({ max: MAX_SHOWN })
+  /** By number; `undefined` where two repositories have it. */
+  #listed: ReadonlyMap<number, string | undefined> = new Map()
+  #listing: Promise<void> | undefined
+  #listedAt = -Infinity
+
+  constructor(list: ListNames) {
+    this.#list = list
+  }
+
+  /** The number of a repository that a client is shown. */
+  numberOf({ full }: RepositoryName): number {
+    const number = nameNumber(full)
+    this.#shown.set(number, full)
+    return number
+  }
+
+  /**
+   * @param id a number, or `owner/repo`
+   * @returns `undefined` for what is no name, and for a number that nobody has or two have
+   */
+  async find(id: string): Promise<RepositoryName | undefined> {
+    if (!/^\d{1,10}$/.test(id)) return parseRepositoryName(id)
+    const number = Number(id)
+    if (!this.#listed.has(number)) await this.#refresh()
+    return parseRepositoryName(this.#listed.has(number) ? this.#listed.get(number) : this.#shown.get(number))
+  }
+
+  async #refresh(): Promise<void> {
+    if (performance.now() - this.#listedAt < LIST_MILLISECONDS) return
+    this.#listing ??= this.#read().finally(() => {
+      this.#listing = undefined
+    })
+    await this.#listing
+  }
+
+  async #read(): Promise<void> {
+    const listed = new Map<number, string | undefined>()
+    for (const { full } of await this.#list()) {
+      const number = nameNumber(full)
+      listed.set(number, listed.has(number) ? undefined : full)
+    }
+    this.#listed = listed
+    this.#listedAt = performance.now()
+  }
+}

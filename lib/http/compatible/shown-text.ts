@@ -1,0 +1,17 @@
+/** Times to the second: some clients fail on more. */
+export function toSecond(time: string): string {
+  return `${time.slice(0, 19)}Z`
+}
+
+/** The end of the year 9999: later ones are written in another way. */
+const LATEST_SECONDS = 253_402_300_799
+
+/** Seconds since 1970 UTC as a time to the second; what is no time is the first one. */
+export function timeOf(seconds: number): string {
+  return toSecond(new Date(seconds >= 0 && seconds <= LATEST_SECONDS ? seconds * 1000 : 0).toISOString())
+}
+
+/** A ref as a part of a path: its slashes stay. */
+export function pathOf(ref: string): string {
+  return encodeURIComponent(ref).replaceAll('%2F', '/')
+}

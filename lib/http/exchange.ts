@@ -1,0 +1,216 @@
+import { once } from 'node:events'
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { Reporter } from '../commit-status.js'
+import { ServiceError, toServiceError } from '../errors.js'
+import { andThen, outcomeOf, type Eventual } from '../parts/eventual.js'
+import type { Logger } from '../parts/logger.js'
+import type { Meter, Route } from '../parts/meter.js'
+import type { LargeList } from '../status-list.js'
+import { requestId } from './request-id.js'
+
+/** What an operation answers. */
+export interface Answer {
+  readonly status: number
+  /** Sent as JSON; a buffer is sent as it is, as JSON unless `headers` say what else. */
+  readonly body: object
+  /** Tells the body from every other one: the entity tag of the answer is made of it. */
+  readonly digest?: string
+  readonly headers?: OutgoingHttpHeaders
+  /** Who reported what was saved, for the log. */
+  readonly reporter?: Reporter | undefined
+  /** Milliseconds that the client wanted to wait, and did: they are not the service's. */
+  readonly waited?: number
+}
+
+/** An answer whose body is read as it is sent, no faster than the client takes it. */
+export interface StreamedAnswer {
+  readonly status: number
+  readonly stream: LargeList
+  readonly headers?: OutgoingHttpHeaders
+  readonly waited?: number
+}
+
+/** One request and its answer: everything is answered here, and every answer is logged and measured here. */
+export class Exchange {
+  readonly request: IncomingMessage
+  readonly #response: ServerResponse
+  readonly #route: Route
+  readonly #logger: Logger
+  readonly #meter: Meter
+  readonly #id: string
+  readonly #startedAt = performance.now()
+
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    route: Route,
+    parts: { readonly logger: Logger; readonly meter: Meter },
+  ) {
+    this.request = request
+    this.#response = response
+    this.#route = route
+    this.#logger = parts.logger
+    this.#meter = parts.meter
+    this.#id = requestId(request)
+  }
+
+  /**
+   * Runs an operation and answers what comes of it, or the refusal or failure it ends in. Never throws or rejects.
+   *
+   * The answers of a turn of the event loop are sent together at its end: to send is most of what a list takes, and
+   * the more so when the client is woken for each answer.
+   * @param refuse tells a refusal; never throws or rejects
+   */
+  answer(
+    operation: () => Eventual<Answer | StreamedAnswer>,
+    refuse: (error: ServiceError) => Eventual<Answer> = errorAnswer,
+  ): Eventual<void> {
+    return andThen(outcomeOf(operation), (outcome) => {
+      if ('value' in outcome) {
+        this.#sendSoon(outcome.value, undefined)
+        return
+      }
+      return andThen(refuse(toServiceError(outcome.error)), (answer) => {
+        this.#sendSoon(answer, outcome.error)
+      })
+    })
+  }
+
+  #sendSoon(answer: Answer | StreamedAnswer, error: unknown): void {
+    setImmediate(() => void this.#sent(answer, error))
+  }
+
+  #sent(answer: Answer | StreamedAnswer, error: unknown): Eventual<void> {
+    const sent = outcomeOf(() => ('stream' in answer ? this.#stream(answer) : this.#send(answer)))
+    return andThen(sent, (outcome) => {
+      if ('error' in outcome) {
+        this.#logger.error({ request: this.#id, err: outcome.error }, 'the answer could not be sent')
+        this.#response.destroy()
+      }
+      this.#note('value' in outcome ? outcome.value : answer.status, error, answer)
+    })
+  }
+
+  /** @returns the status that was sent */
+  #send({ status, body, digest, headers }: Answer): number {
+    const all = this.#headers(digest, headers)
+    if (this.#isKnown(all)) return 304
+    const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body))
+    all['Content-Type'] ??= 'application/json; charset=utf-8'
+    all['Content-Length'] = bytes.length
+    this.#response.writeHead(status, all)
+    this.#response.end(bytes)
+    return status
+  }
+
+  async #stream({ status, stream, headers }: StreamedAnswer): Promise<number> {
+    try {
+      const all = this.#headers(stream.digest, headers)
+      if (this.#isKnown(all)) return 304
+      all['Content-Type'] = 'application/json; charset=utf-8'
+      all['Content-Length'] = stream.length
+      this.#response.writeHead(status, all)
+      if (this.request.method !== 'HEAD') await this.#write(stream)
+      this.#response.end()
+      return status
+    } finally {
+      await stream.close()
+    }
+  }
+
+  /** Until the client has all of it, or has gone. */
+  async #write(stream: LargeList): Promise<void> {
+    const response = this.#response
+    const gone = new AbortController()
+    response.once('close', () => {
+      gone.abort()
+    })
+    for await (const chunk of stream.chunks()) {
+      if (gone.signal.aborted) return
+      if (!response.write(chunk)) await once(response, 'drain', { signal: gone.signal }).catch(() => undefined)
+    }
+  }
+
+  #headers(digest: string | undefined, more: OutgoingHttpHeaders | undefined): OutgoingHttpHeaders {
+    const all: OutgoingHttpHeaders = {
+      'Cache-Control': 'private, no-cache',
+      'X-Content-Type-Options': 'nosniff',
+      'X-Request-Id': this.#id,
+    }
+    // A strong entity tag (RFC 9110, 8.8.3).
+    if (digest !== undefined) all['ETag'] = entityTag(digest)
+    if (more) Object.assign(all, more)
+    return all
+  }
+
+  /** Answers 304 to a request that names the entity tag (RFC 9110, 13.1.2). @returns whether it has */
+  #isKnown(headers: OutgoingHttpHeaders): boolean {
+    const { ETag: etag } = headers
+    if (typeof etag !== 'string' || !names(this.request.headers['if-none-match'], etag)) return false
+    const { 'Content-Type': _, ...known } = headers
+    this.#response.writeHead(304, known)
+    this.#response.end()
+    return true
+  }
+
+  /** Of the address only the path: a query may hold what is nobody's business. */
+  #note(status: number, error: unknown, answer: Answer | StreamedAnswer): void {
+    const reporter = 'reporter' in answer ? answer.reporter : undefined
+    const milliseconds = performance.now() - this.#startedAt - (answer.waited ?? 0)
+    this.#meter.requestAnswered(this.#route, status, milliseconds / 1000)
+    const facts = {
+      request: this.#id,
+      method: this.request.method,
+      path: pathOf(this.request),
+      status,
+      ms: Math.round(milliseconds),
+      ...(reporter && { reporter }),
+    }
+    // Refusals without a cause are none of our faults, and there may be thousands: overloaded, shutting down.
+    const failed = status >= 500 && error !== undefined && !(error instanceof ServiceError && error.cause === undefined)
+    if (failed) this.#logger.error({ ...facts, err: error }, 'request failed')
+    else this.#logger.debug(facts, 'request')
+  }
+}
+
+function pathOf({ url = '' }: IncomingMessage): string {
+  const end = url.indexOf('?')
+  return end === -1 ? url : url.slice(0, end)
+}
+
+/** A strong one. */
+function entityTag(digest: string): string {
+  return `"${digest}"`
+}
+
+/** Whether a client has said, by its entity tag, that it knows what it would be answered. */
+export function isKnown({ headers }: IncomingMessage, digest: string | undefined): boolean {
+  return digest !== undefined && names(headers['if-none-match'], entityTag(digest))
+}
+
+/** Whether an If-None-Match names an entity tag, weakly compared as it is for that header. */
+function names(condition: string | undefined, etag: string): boolean {
+  if (condition === undefined || condition === etag) return condition !== undefined
+  return condition.trim() === '*' || (condition.match(/"[^"]*"/g)?.includes(etag) ?? false)
+}
+
+/** The answer that tells a client of a refusal or failure ("Error body" of the specification, RFC 9110). */
+export function errorAnswer(error: ServiceError): Answer {
+  return {
+    status: error.status,
+    body: { error: error.message },
+    headers: {
+      ...(error.status === 401 && { 'WWW-Authenticate': 'Bearer' }),
+      ...(error.retryAfter !== undefined && { 'Retry-After': error.retryAfter }),
+    },
+  }
+}
+
+/**
+ * The answer to a method that an address does not take.
+ * @param allowed the methods that it does (RFC 9110, 10.2.1)
+ */
+export function methodNotAllowed(allowed: string): Answer {
+  const { headers, ...answer } = errorAnswer(new ServiceError('method_not_allowed'))
+  return { ...answer, headers: { ...headers, Allow: allowed } }
+}

@@ -1,0 +1,146 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { STATES, type State } from '../commit-status.js'
+import type { CacheName, GaugeName, Meter, Route } from '../parts/meter.js'
+
+/** Measurements in the text format of Prometheus. */
+export interface MetricsText {
+  readonly contentType: string
+  readonly text: string
+}
+
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+const CHANGES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
+
+const GAUGES: Readonly<Record<GaugeName, readonly [name: string, help: string]>> = {
+  queuedChanges: ['commit_status_store_queued_changes', 'Changes that wait for their turn to be written.'],
+  storeBytes: ['commit_status_store_size_bytes', 'What the store takes on disk.'],
+  waits: ['commit_status_waits', 'Requests that wait for a change.'],
+  openRepositories: ['commit_status_open_repositories', 'Repositories held open by libgit2.'],
+}
+
+/**
+ * A meter that Prometheus reads; what the process itself does, the lag of the event loop above all, is measured too.
+ */
+export class Prometheus implements Meter {
+  readonly #registry = new Registry()
+  readonly #registers = [this.#registry]
+  readonly #requests = new Counter({
+    name: 'commit_status_http_requests_total',
+    help: 'Requests that were answered.',
+    labelNames: ['route', 'status'],
+    registers: this.#registers,
+  })
+  readonly #requestSeconds = new Histogram({
+    name: 'commit_status_http_request_duration_seconds',
+    help: 'Time from the headers of a request to its answer.',
+    labelNames: ['route'],
+    buckets: SECONDS,
+    registers: this.#registers,
+  })
+  readonly #reports = new Counter({
+    name: 'commit_status_reports_total',
+    help: 'Reports that were saved.',
+    labelNames: ['state'],
+    registers: this.#registers,
+  })
+  readonly #failedLogIns = new Counter({
+    name: 'commit_status_failed_logins_total',
+    help: 'Requests with credentials that were wrong.',
+    registers: this.#registers,
+  })
+  readonly #ignoredSignIns = new Counter({
+    name: 'commit_status_ignored_sign_ins_total',
+    help: 'Requests that named a user in the header of a reverse proxy, and did not come from one that is trusted.',
+    registers: this.#registers,
+  })
+  readonly #batchChanges = new Histogram({
+    name: 'commit_status_store_batch_changes',
+    help: 'Changes that shared one fsync, or one statement of a database.',
+    buckets: CHANGES,
+    registers: this.#registers,
+  })
+  readonly #batchSeconds = new Histogram({
+    name: 'commit_status_store_batch_duration_seconds',
+    help: 'Time to make a batch durable.',
+    buckets: SECONDS,
+    registers: this.#registers,
+  })
+  readonly #fences = new Counter({
+    name: 'commit_status_store_fences_total',
+    help: 'Times that nothing could be written: reports were refused until it could again.',
+    registers: this.#registers,
+  })
+  readonly #lookUps = new Counter({
+    name: 'commit_status_cache_lookups_total',
+    help: 'What was looked for in memory.',
+    labelNames: ['cache', 'result'],
+    registers: this.#registers,
+  })
+
+  readonly #cacheSizes = new Map<CacheName, () => number>()
+
+  constructor() {
+    const sizes = this.#cacheSizes
+    new Gauge({
+      name: 'commit_status_cache_size_bytes',
+      help: 'What the caches take in memory, about.',
+      labelNames: ['cache'],
+      registers: this.#registers,
+      collect() {
+        for (const [cache, read] of sizes) this.set({ cache }, read())
+      },
+    })
+    for (const state of STATES) this.#reports.inc({ state }, 0)
+    collectDefaultMetrics({ register: this.#registry })
+  }
+
+  requestAnswered(route: Route, status: number, seconds: number): void {
+    this.#requests.inc({ route, status })
+    this.#requestSeconds.observe({ route }, seconds)
+  }
+
+  statusReported(state: State): void {
+    this.#reports.inc({ state })
+  }
+
+  signInIgnored(): void {
+    this.#ignoredSignIns.inc()
+  }
+
+  logInFailed(): void {
+    this.#failedLogIns.inc()
+  }
+
+  batchWritten(changes: number, seconds: number): void {
+    this.#batchChanges.observe(changes)
+    this.#batchSeconds.observe(seconds)
+  }
+
+  storeFenced(): void {
+    this.#fences.inc()
+  }
+
+  cacheLookup(cache: CacheName, hit: boolean): void {
+    this.#lookUps.inc({ cache, result: hit ? 'hit' : 'miss' })
+  }
+
+  cacheSize(cache: CacheName, read: () => number): void {
+    this.#cacheSizes.set(cache, read)
+  }
+
+  gauge(gauge: GaugeName, read: () => number | Promise<number>): void {
+    const [name, help] = GAUGES[gauge]
+    new Gauge({
+      name,
+      help,
+      registers: this.#registers,
+      async collect() {
+        this.set(await read())
+      },
+    })
+  }
+
+  async read(): Promise<MetricsText> {
+    return { contentType: this.#registry.contentType, text: await this.#registry.metrics() }
+  }
+}

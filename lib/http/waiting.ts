@@ -1,0 +1,93 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { parseObjectId } from '../object-id.js'
+import type { Eventual } from '../parts/eventual.js'
+import type { RepositoryName } from '../repository-name.js'
+import type { InFlight } from '../service/in-flight.js'
+import type { Waits } from '../service/waits.js'
+import { isKnown, type Answer, type StreamedAnswer } from './exchange.js'
+import { preferredWait } from './preference.js'
+
+/** An answer for which a client may wait. */
+export type WaitedAnswer = (Answer | StreamedAnswer) & {
+  /** Whether it is still to come; absent: while the client knows the list by its entity tag. */
+  readonly isPending?: boolean
+  /** Milliseconds after which it may be another one although nothing changes. */
+  readonly changesIn?: number
+}
+
+/** Who may wait, and for what. */
+export interface WaitingRequest {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  /** `undefined` for a name that breaks the name rules. */
+  readonly name: RepositoryName | undefined
+  readonly sha: string
+}
+
+type Look = () => Eventual<WaitedAnswer>
+
+/**
+ * Lets clients wait (`Prefer: wait=30`). Before a wait is answered everything is looked at again, credentials and
+ * rights too: what was revoked meanwhile is refused.
+ * @param parts.maxSeconds the longest wait; 0: nobody waits
+ */
+export class Waiting {
+  readonly #waits: Waits
+  readonly #inFlight: InFlight
+  readonly #maxSeconds: number
+
+  constructor({ waits, inFlight, maxSeconds }: { waits: Waits; inFlight: InFlight; maxSeconds: number }) {
+    this.#waits = waits
+    this.#inFlight = inFlight
+    this.#maxSeconds = maxSeconds
+  }
+
+  /**
+   * @param first looks for the first time, as a request among others
+   * @param look the same without being counted: those who wait take turns
+   */
+  answer(waiting: WaitingRequest, first: Look, look: Look): Eventual<WaitedAnswer> {
+    const seconds = Math.min(preferredWait(waiting.request), this.#maxSeconds)
+    return seconds > 0 ? this.#waited(waiting, seconds, first, look) : first()
+  }
+
+  async #waited(
+    { request, response, name, sha }: WaitingRequest,
+    seconds: number,
+    first: Look,
+    look: Look,
+  ): Promise<WaitedAnswer> {
+    const commit = parseObjectId(sha)
+    const wait = name && commit ? this.#waits.begin(name, commit) : undefined
+    if (!wait) return await first()
+    // Nobody is there to be answered any more.
+    response.once('close', () => {
+      wait.end()
+    })
+    const begun = performance.now()
+    const left = (): number => seconds * 1000 - (performance.now() - begun)
+    try {
+      let waited = 0
+      let changesIn = await this.#pending(request, await first())
+      while (typeof changesIn === 'number') {
+        const since = performance.now()
+        await wait.next(Math.min(left(), changesIn))
+        waited += performance.now() - since
+        const isLast = wait.isOver || left() <= 0
+        const answer = await this.#waits.inTurn(async () => await this.#inFlight.run(async () => await look()))
+        changesIn = isLast ? answer : await this.#pending(request, answer)
+      }
+      return { ...changesIn, waited, headers: { 'Preference-Applied': `wait=${seconds}` } }
+    } finally {
+      wait.close()
+    }
+  }
+
+  /** Milliseconds after which it may change by itself; or the answer, when there is nothing to wait for. */
+  async #pending(request: IncomingMessage, answer: WaitedAnswer): Promise<number | WaitedAnswer> {
+    const digest = 'stream' in answer ? answer.stream.digest : answer.digest
+    if (!(answer.isPending ?? isKnown(request, digest))) return answer
+    if ('stream' in answer) await answer.stream.close()
+    return answer.changesIn ?? Infinity
+  }
+}

@@ -1,0 +1,94 @@
+import { hash } from 'node:crypto'
+import type { State } from '../commit-status.js'
+import { ServiceError } from '../errors.js'
+import type { Route } from '../http/room.js'
+import type { ObjectId } from '../object-id.js'
+import { parseObjectId } from '../object-id.js'
+import { repositoryName } from '../repository-name.js'
+import type { Caller, FoundRepository } from '../service/repository-access.js'
+import { badgeImage } from './badge.js'
+import { callerOf, frameOf, queryOf, type PagesParts } from './parts.js'
+
+/** How far back a settled commit is looked for. */
+const MAX_COMMITS = 50
+
+/** A list of more than that is not looked through for a badge. */
+const MAX_CONTEXT = 255
+
+export function badgeRoutes(parts: PagesParts): readonly Route[] {
+  const { service, refs } = parts
+  return [
+    {
+      name: 'page',
+      method: 'GET',
+      path: /^\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)\/badge\.svg$/,
+      operation: async (request) => {
+        const caller = callerOf(await frameOf(parts, request))
+        const { owner = '', repo = '' } = request.params
+        const found = await service.find(caller, repositoryName(owner, repo))
+        const query = queryOf(request)
+        const context = query.get('context') ?? undefined
+        if (context !== undefined && Array.from(context).length > MAX_CONTEXT) throw new ServiceError('path_unknown')
+        const ref = query.get('ref') ?? 'HEAD'
+        const start = await refs.resolve(found.repository, ref || 'HEAD')
+        if (query.has('ref') && !start) throw new ServiceError('path_unknown', { text: 'branch or tag not found' })
+        const look = new Look(parts, caller, found, context)
+        const state = !start ? null : await (query.has('settled') ? look.settled(start) : look.state(start))
+        const body = await badgeImage(context ?? 'checks', state)
+        return {
+          status: 200,
+          body,
+          digest: hash('sha256', body, 'base64url').slice(0, 22),
+          headers: {
+            'Content-Type': 'image/svg+xml; charset=utf-8',
+            'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'",
+            // Proxies of images keep them for as long as they may.
+            'Cache-Control': found.repository.public ? 'public, max-age=60, s-maxage=60' : 'private, no-cache',
+          },
+        }
+      },
+    },
+  ]
+}
+
+/** What a badge is to show of a repository. */
+class Look {
+  readonly #parts: PagesParts
+  readonly #caller: Caller
+  readonly #found: FoundRepository
+  readonly #context: string | undefined
+
+  constructor(parts: PagesParts, caller: Caller, found: FoundRepository, context: string | undefined) {
+    this.#parts = parts
+    this.#caller = caller
+    this.#found = found
+    this.#context = context
+  }
+
+  /** Of a commit, or of its one context. */
+  async state(commit: ObjectId): Promise<State | null> {
+    const { service } = this.#parts
+    const { name } = this.#found
+    if (this.#context === undefined)
+      return (await service.states(this.#caller, name, [commit.hex])).states[commit.hex]?.state ?? null
+    const { statuses } = await service.statusList(this.#caller, name, commit.hex)
+    return statuses.find(({ context }) => context === this.#context)?.state ?? null
+  }
+
+  /** Of the latest commit that is not pending, nor without a status. */
+  async settled(start: ObjectId): Promise<State | null> {
+    const { log, service } = this.#parts
+    const commits = await log.list(this.#found.repository, start, { skip: 0, limit: MAX_COMMITS })
+    const shas = commits.map(({ sha }) => sha)
+    const { states } = await service.states(this.#caller, this.#found.name, shas)
+    for (const sha of shas) {
+      const known = states[sha]
+      // What has no status at all has none of the context.
+      if (!known || known.statuses === 0) continue
+      const commit = this.#context === undefined ? undefined : parseObjectId(sha)
+      const state = commit ? await this.state(commit) : known.state
+      if (state !== null && state !== 'pending') return state
+    }
+    return null
+  }
+}

@@ -1,0 +1,24 @@
+import type { State } from '../commit-status.js'
+
+/** A badge says no more than fits on one. */
+const MAX_LABEL = 60
+
+const WORDS = {
+  success: ['passing', '#116329'],
+  failure: ['failing', '#a40e26'],
+  error: ['failing', '#a40e26'],
+  pending: ['pending', '#7d4e00'],
+  none: ['no status', '#59636e'],
+} as const
+
+/** A state as an image for other pages. @param label what it is the state of */
+export async function badgeImage(label: string, state: State | null): Promise<Buffer> {
+  // Only here: it holds the widths of many letters.
+  const { makeBadge } = await import('badge-maker')
+  const [message, color] = WORDS[state ?? 'none']
+  // XML has no place for these.
+  const shown = Array.from(label.replaceAll(/[\u0000-\u001f\u007f\ud800-\udfff\ufffe\uffff]/g, ' '))
+    .slice(0, MAX_LABEL)
+    .join('')
+  return Buffer.from(makeBadge({ label: shown, message, color, labelColor: '#424a53', style: 'flat' }))
+}

@@ -1,0 +1,135 @@
+import type { StoredStatus } from '../commit-status.js'
+import type { LoggedCommit } from '../git/commit-log.js'
+import type { RepositoryName } from '../repository-name.js'
+import type { StoredList } from '../status-list.js'
+import { fitting } from './fitting.js'
+import { html, type Content, type Html } from './html.js'
+import type { Page } from './page.js'
+import { reportLine } from './report-line.js'
+import { stateSign, stateTitle } from './state-sign.js'
+import { durationText, timeText } from './time.js'
+
+export interface CommitView {
+  readonly base: string
+  readonly name: RepositoryName
+  readonly sha: string
+  /** Absent when git cannot tell it at the moment. */
+  readonly commit: LoggedCommit | undefined
+  readonly list: StoredList
+  /** How many statuses there are when they are too many to be shown, else 0. */
+  readonly tooMany: number
+  /** How many statuses are passed over. */
+  readonly skip: number
+  /** Whether the page reloads itself while something is pending. */
+  readonly isReloading: boolean
+  /** Where the service is. */
+  readonly origin: string
+}
+
+export function commitPage(view: CommitView): Page {
+  const { base, name, sha, commit, list, skip } = view
+  const repository = `${base}/repos/${name.full}`
+  const here = `${repository}/commits/${sha}`
+  const subject = commit && commit.subject !== '' ? commit.subject : `Commit ${sha.slice(0, 10)}`
+  const ordered = list.statuses.toSorted((one, other) => ORDER[one.state] - ORDER[other.state])
+  const rows = fitting(ordered.slice(skip).map(rowOf))
+  const rest = ordered.length - skip - rows.length
+  return {
+    title: `${stateTitle(list.state)}: ${subject}`,
+    trail: [
+      [name.full, repository],
+      [sha.slice(0, 10), here],
+    ],
+    content: html`<h1>${subject}</h1>
+      <p class="quiet">
+        ${commit && html`${commit.author} · ${timeText(commit.time)} · `}<span class="sha">${sha}</span>
+      </p>
+      <div class="top">${stateSign(list.state)} <span>${counted(list)}</span>${reloading(view, here)}</div>
+      ${statusRows(view, rows)}
+      ${rest > 0 && html`<p><a href="${here}?skip=${skip + rows.length}" rel="next">${rest} more</a></p>`}`,
+  }
+}
+
+function statusRows(view: CommitView, rows: readonly Html[]): Html {
+  if (view.tooMany > 0) return html`<p>${view.tooMany} statuses are too many to be shown here: the API lists them.</p>`
+  return view.list.statuses.length === 0
+    ? nothingYet(view)
+    : html`<ul class="rows">
+        ${rows}
+      </ul>`
+}
+
+/** The statuses of a commit as a piece of other pages, cgit's above all. */
+export function commitFragment({ base, name, sha, list, origin }: CommitView): Html {
+  const here = `${origin}${base}/repos/${name.full}/commits/${sha}`
+  const rows = fitting(
+    list.statuses.map(({ state, context, description, target_url }) => {
+      const label = target_url === null ? context : link(target_url, context)
+      return html`<li>${stateSign(state)} ${label}${description !== null && html` <span>${description}</span>`}</li>`
+    }),
+  )
+  return html`<div class="commit-statuses">
+    <a href="${here}">Statuses</a>: ${stateSign(list.state)}
+    <ul>
+      ${rows}
+    </ul>
+  </div> `
+}
+
+/** What needs somebody first. */
+const ORDER = { failure: 0, error: 0, pending: 1, success: 2 } as const
+
+function rowOf(status: StoredStatus): Html {
+  const { state, context, description, target_url } = status
+  return html`<li>
+    ${stateSign(state)}
+    <span class="what"
+      ><strong>${context}</strong> ${target_url !== null && html`· ${link(target_url, 'Details', context)}`}
+      ${description !== null && html`<span class="more">${description}</span>`}</span
+    >
+    <span class="when">${whenOf(status)}</span>
+  </li>`
+}
+
+function whenOf({ state, created_at, updated_at, reporter }: StoredStatus): Content {
+  const by = reporter && html`${reporter.user} · `
+  const took = Date.parse(updated_at) - Date.parse(created_at)
+  if (state === 'pending') return html`${by}pending since ${timeText(updated_at)}`
+  return html`${by}${timeText(updated_at)}${took > 0 && html` · after ${durationText(took)}`}`
+}
+
+/**
+ * A link to what a report names. Reports are checked, and looked at once more: what a store of the host holds, and what
+ * was stored by another version, may be anything.
+ */
+function link(address: string, text: string, of?: string): Content {
+  const isSafe = /^https?:\/\/[^\s]/i.test(address) && URL.canParse(address)
+  if (!isSafe) return text
+  return html`<a href="${address}" rel="noopener noreferrer nofollow"
+    >${text}${of !== undefined && html`<span class="sr"> of ${of}</span>`}</a
+  >`
+}
+
+function counted({ statuses }: StoredList): string {
+  const words = (['failure', 'error', 'pending', 'success'] as const).flatMap((state) => {
+    const count = statuses.filter((status) => status.state === state).length
+    return count === 0 ? [] : [`${count} ${state}`]
+  })
+  return words.join(', ')
+}
+
+function reloading({ list, isReloading }: CommitView, here: string): Content {
+  if (!isPending(list)) return undefined
+  if (!isReloading) return html`<a href="${here}">Reload by itself</a>`
+  return html`<span class="quiet">Reloads by itself.</span> <a href="${here}?reload=off">Stop reloading</a>`
+}
+
+function nothingYet({ name, sha, origin }: CommitView): Html {
+  return html`<p>No check has reported on this commit. This line would, with a token of somebody who may:</p>
+    <pre tabindex="0"><code>${reportLine({ origin, token: '$TOKEN', repository: name.full, sha })}</code></pre>`
+}
+
+/** Also of a commit that has failed already: the rest is still to come. */
+export function isPending({ statuses }: StoredList): boolean {
+  return statuses.some(({ state }) => state === 'pending')
+}

@@ -1,0 +1,102 @@
+import { LRUCache } from 'lru-cache'
+import type { Answer } from '../http/exchange.js'
+import { originOf } from '../http/public-address.js'
+import type { Request, Route } from '../http/room.js'
+import { repositoryName } from '../repository-name.js'
+
+import { fullCommitId } from '../service/status-service.js'
+import type { StoredList } from '../status-list.js'
+import { commitFragment, commitPage, isPending, type CommitView } from './commit-page.js'
+import { pageAnswer, type PageFrame } from './page.js'
+import { callerOf, frameOf, queryOf, skipOf, type PagesParts } from './parts.js'
+
+/** Pages that are remembered, of 20 kB at most: many look at a commit that has just been pushed. */
+const MAX_PAGES = 500
+
+/** Seconds after which a page with something pending is loaded anew. */
+const RELOAD_SECONDS = 10
+
+export function commitRoutes(parts: PagesParts): readonly Route[] {
+  const { base, service, log, publicAddress, logger } = parts
+  const known = new LRUCache<string, Answer>({ max: MAX_PAGES })
+
+  const answer = async (
+    request: Request,
+    kind: string,
+    make: (view: CommitView, frame: PageFrame) => Answer,
+  ): Promise<Answer> => {
+    const frame = await frameOf(parts, request)
+    const { owner = '', repo = '', sha = '' } = request.params
+    const caller = callerOf(frame)
+    const { found, commit, list } = await service.list(caller, repositoryName(owner, repo), () => fullCommitId(sha))
+    if ('close' in list) await list.close()
+    const query = queryOf(request)
+    const [skip, isReloading] = [skipOf(query), query.get('reload') !== 'off']
+    const origin = originOf(publicAddress(request))
+    const { user = '', hasSession } = frame.visitor
+    const { directory, identity } = found.repository
+    const key = [
+      kind,
+      directory,
+      identity,
+      found.name.full,
+      commit.hex,
+      list.digest,
+      skip,
+      isReloading,
+      origin,
+      user,
+      hasSession,
+    ]
+    const remembered = identity === undefined ? undefined : known.get(key.join('\n'))
+    if (remembered) return remembered
+    // Without git the statuses are shown all the same.
+    const logged = await log.one(found.repository, commit).catch((error: unknown) => {
+      logger.warn({ err: error, repository: found.name.full }, 'a commit is shown without what it says')
+      return undefined
+    })
+    // With who reported, which the list that is sent does not say.
+    const statuses: StoredList =
+      'bytes' in list
+        ? await service.statusList(caller, found.name, commit.hex)
+        : { state: list.summary.state, statuses: [] }
+    const view = {
+      base,
+      name: found.name,
+      sha: commit.hex,
+      commit: logged,
+      list: statuses,
+      tooMany: 'bytes' in list ? 0 : list.summary.statuses,
+      skip,
+      isReloading,
+      origin,
+    }
+    const made = make(view, frame)
+    if (logged) known.set(key.join('\n'), made)
+    return made
+  }
+
+  return [
+    {
+      name: 'page',
+      method: 'GET',
+      path: /^\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)\/commits\/(?<sha>[^/]+)$/,
+      operation: async (request) =>
+        await answer(request, 'page', (view, frame) => {
+          const reloads = view.isReloading && isPending(view.list)
+          return pageAnswer(frame, commitPage(view), reloads ? { Refresh: String(RELOAD_SECONDS) } : {})
+        }),
+    },
+    {
+      name: 'page',
+      method: 'GET',
+      path: /^\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)\/commits\/(?<sha>[^/]+)\/fragment$/,
+      operation: async (request) => await answer(request, 'fragment', (view, frame) => fragmentAnswer(view, frame)),
+    },
+  ]
+}
+
+/** For other pages to take in: it has no head, and no stylesheet of ours. */
+function fragmentAnswer(view: CommitView, frame: PageFrame): Answer {
+  return { ...pageAnswer(frame, { title: '', content: '' }), body: Buffer.from(commitFragment(view).toString()) }
+}

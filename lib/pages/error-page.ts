@@ -1,0 +1,26 @@
+import type { ServiceError } from '../errors.js'
+import { html, type Html } from './html.js'
+import { fleetingAnswer, type PageFrame } from './page.js'
+import type { Answer } from '../http/exchange.js'
+
+/** A refusal or failure as a page, in the words of the API. */
+export function errorPage(frame: PageFrame, error: ServiceError): Answer {
+  const { status } = error
+  const text = error.message.charAt(0).toUpperCase() + error.message.slice(1)
+  const page = {
+    title: text,
+    content: html`<h1>${text}</h1>
+      ${status === 404 && frame.visitor.user === undefined && signInHint(frame)}
+      <p><a href="${frame.base}/">All repositories</a></p>`,
+  }
+  return fleetingAnswer(status, frame, page, {
+    ...(error.retryAfter !== undefined && { 'Retry-After': error.retryAfter }),
+  })
+}
+
+/** For what is private and for what is missing alike. */
+function signInHint({ base, signInUrl }: PageFrame): Html {
+  return html`<p>
+    It may be there for those who may read it: <a href="${signInUrl ?? `${base}/sign-in`}">sign in</a>.
+  </p>`
+}

@@ -1,0 +1,91 @@
+import type { CommitState } from '../combined-state.js'
+import type { LoggedCommit } from '../git/commit-log.js'
+import type { RepositoryName } from '../repository-name.js'
+import { html, type Content, type Html } from './html.js'
+import type { Page } from './page.js'
+import { HEAD, reportLine } from './report-line.js'
+import { stateSign } from './state-sign.js'
+import { timeText } from './time.js'
+
+/** A repository with the latest commit of its default branch. */
+export interface HomeRow {
+  readonly name: RepositoryName
+  readonly branch: string | undefined
+  readonly commit: LoggedCommit | undefined
+  /** `undefined`: it cannot be told at the moment. */
+  readonly state: CommitState['state'] | undefined
+}
+
+export interface Home {
+  readonly base: string
+  readonly rows: readonly HomeRow[]
+  /** What was searched for. */
+  readonly text: string
+  /** Absent when there are no more. */
+  readonly next: string | undefined
+  /** Where the service is. */
+  readonly origin: string
+  readonly folder: string
+  readonly isSignedIn: boolean
+  /** Whether the folder cannot be listed: then one has to name a repository. */
+  readonly isUnlisted: boolean
+}
+
+export function homePage(home: Home): Page {
+  const { base, rows, text, next } = home
+  const more =
+    next !== undefined && `${base}/?${new URLSearchParams({ ...(text && { q: text }), after: next }).toString()}`
+  return {
+    title: 'Repositories',
+    content: html`<h1>Repositories</h1>
+      ${searchForm(home)}
+      ${
+        rows.length > 0
+          ? html`<ul class="rows">
+              ${rows.map((row) => rowOf(base, row))}
+            </ul>`
+          : nothingYet(home)
+      }
+      ${more && html`<p><a href="${more}">More repositories</a></p>`}`,
+  }
+}
+
+function searchForm({ base, text, isUnlisted, rows }: Home): Content {
+  if (rows.length === 0 && text === '' && !isUnlisted) return undefined
+  const label = isUnlisted ? 'Open a repository, owner/repo' : 'Search by name'
+  return html`<form class="bar" method="get" action="${base}/" role="search">
+    <label>${label}<input type="search" name="q" value="${text}" maxlength="201" /></label
+    ><button>${isUnlisted ? 'Open' : 'Search'}</button>
+  </form>`
+}
+
+function rowOf(base: string, { name, branch, commit, state }: HomeRow): Html {
+  return html`<li>
+    ${state === undefined ? html`<span class="state none">?</span>` : stateSign(state)}
+    <span class="what"
+      ><a href="${base}/repos/${name.full}">${name.full}</a>
+      <span class="more">${commit ? commit.subject : 'no commit yet'}</span></span
+    >
+    <span class="when">${branch}${commit && html` · ${timeText(commit.time)}`}</span>
+  </li>`
+}
+
+function nothingYet({ text, origin, folder, isSignedIn, isUnlisted }: Home): Content {
+  if (isUnlisted) return undefined
+  if (text !== '') return html`<p>No repository that you may read has “${text}” in its name.</p>`
+  const hint = !isSignedIn && html`<p>Private ones are shown to those who may read them, once they have signed in.</p>`
+  return html`<p>There is no repository yet that you may read. ${hint}</p>
+    <h2>Make the first one</h2>
+    <p>
+      On the machine of the service, in a checkout of your own with a commit; the commands are in the folder of
+      commit-status:
+    </p>
+    <pre tabindex="0"><code>git init --bare --initial-branch=main ${folder}/alice/hello.git
+git push ${folder}/alice/hello.git HEAD:refs/heads/main
+TOKEN=$(scripts/commit-status token create alice | tail -n 1)
+${reportLine({ origin, token: '$TOKEN', repository: 'alice/hello', sha: HEAD })}</code></pre>
+    <p>
+      Then <code>scripts/commit-status repo public alice/hello</code> shows it to everybody, and
+      <code>scripts/commit-status sign-in alice</code> prints a link that signs alice in here.
+    </p>`
+}

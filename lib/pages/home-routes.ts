@@ -1,0 +1,68 @@
+import { originOf } from '../http/public-address.js'
+import type { Request, Route } from '../http/room.js'
+import { parseRepositoryName, type RepositoryName } from '../repository-name.js'
+import type { Caller } from '../service/repository-access.js'
+import { homePage, type HomeRow } from './home-page.js'
+import { pageAnswer, redirect } from './page.js'
+import { callerOf, frameOf, queryOf, type PagesParts } from './parts.js'
+
+/** Each takes a look at git, so there are few. */
+const MAX_ROWS = 20
+
+export function homeRoutes(parts: PagesParts): readonly Route[] {
+  const { base, repositories, publicAddress, folder } = parts
+  return [
+    {
+      name: 'page',
+      method: 'GET',
+      path: /^\/$/,
+      operation: async (request) => {
+        const frame = await frameOf(parts, request)
+        const query = queryOf(request)
+        const [text, after] = [(query.get('q') ?? '').trim().slice(0, 201), query.get('after') ?? '']
+        const named = parseRepositoryName(text)
+        if (!repositories && named) return redirect(`${base}/repos/${named.full}`)
+        const { user } = frame.visitor
+        const found = (await repositories?.find(user, { text, after, limit: MAX_ROWS })) ?? []
+        const shown = found.slice(0, MAX_ROWS)
+        const rows = await Promise.all(shown.map(async (name) => await rowOf(parts, callerOf(frame), name)))
+        const home = {
+          base,
+          rows,
+          text,
+          next: found.length > MAX_ROWS ? shown.at(-1)?.full : undefined,
+          origin: originOf(publicAddress(request)),
+          folder: folder !== undefined && isAtTheMachine(request) ? folder : '/path/of/the/repositories',
+          isSignedIn: user !== undefined,
+          isUnlisted: !repositories,
+        }
+        return pageAnswer(frame, homePage(home))
+      },
+    },
+  ]
+}
+
+/** Nobody else needs to know where the repositories are. */
+function isAtTheMachine({ socket, headers }: Request): boolean {
+  const { remoteAddress = '' } = socket
+  return /^(?:127\.|::1$|::ffff:127\.)/.test(remoteAddress) && headers['x-forwarded-for'] === undefined
+}
+
+/** What cannot be told of one repository must not keep the others from being shown. */
+async function rowOf(
+  { service, refs, log, logger }: PagesParts,
+  caller: Caller,
+  name: RepositoryName,
+): Promise<HomeRow> {
+  const nothing = { name, branch: undefined, commit: undefined }
+  try {
+    const { repository } = await service.find(caller, name)
+    const [branch, commit] = await Promise.all([refs.defaultBranch(repository), refs.resolve(repository, 'HEAD')])
+    if (!commit) return { name, branch, commit: undefined, state: null }
+    const { states } = await service.states(caller, name, [commit.hex])
+    return { name, branch, commit: await log.one(repository, commit), state: states[commit.hex]?.state ?? null }
+  } catch (error) {
+    logger.warn({ err: error, repository: name.full }, 'a repository is shown without its state')
+    return { ...nothing, state: undefined }
+  }
+}

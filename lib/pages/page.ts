@@ -1,0 +1,103 @@
+import { hash } from 'node:crypto'
+import type { OutgoingHttpHeaders } from 'node:http'
+import type { Answer } from '../http/exchange.js'
+import { html, type Content, type Html } from './html.js'
+import { STYLE_DIGEST } from './style.js'
+import type { Visitor } from './visitor.js'
+
+/** Where pages are, and who looks at one. */
+export interface PageFrame {
+  /** What the addresses of pages begin with; empty, or with a slash in front and none at the end. */
+  readonly base: string
+  readonly visitor: Visitor
+  /** Where to sign in; absent: by a link that a command prints. */
+  readonly signInUrl?: string
+}
+
+export interface Page {
+  readonly title: string
+  readonly content: Content
+  /** Where a page is in a repository: names and addresses, from the top. */
+  readonly trail?: readonly (readonly [name: string, address: string])[]
+}
+
+/** Nothing but what is from here; no script at all. */
+const POLICY = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const HEADERS: OutgoingHttpHeaders = {
+  'Content-Type': 'text/html; charset=utf-8',
+  'Content-Security-Policy': POLICY,
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'X-Frame-Options': 'DENY',
+}
+
+/** A page that may be kept by who has seen it, and asked for again with its entity tag. */
+export function pageAnswer(frame: PageFrame, page: Page, headers: OutgoingHttpHeaders = {}): Answer {
+  const body = Buffer.from(documentOf(frame, page).toString())
+  const digest = hash('sha256', body, 'base64url').slice(0, 22)
+  return { status: 200, body, digest, headers: { ...HEADERS, ...headers } }
+}
+
+/** A page that nobody keeps: of an error, or with what is shown only once. */
+export function fleetingAnswer(
+  status: number,
+  frame: PageFrame,
+  page: Page,
+  headers: OutgoingHttpHeaders = {},
+): Answer {
+  const body = Buffer.from(documentOf(frame, page).toString())
+  return { status, body, headers: { ...HEADERS, 'Cache-Control': 'no-store', ...headers } }
+}
+
+/**
+ * A form tells its own server where it comes from, which `no-referrer` would keep even from that: browsers then send
+ * `Origin: null`. Nobody else is told.
+ */
+export const FORM_HEADERS: OutgoingHttpHeaders = { 'Referrer-Policy': 'same-origin' }
+
+/** Sends a browser to another page. */
+export function redirect(address: string, headers: OutgoingHttpHeaders = {}): Answer {
+  return {
+    status: 303,
+    body: Buffer.alloc(0),
+    headers: { ...HEADERS, 'Cache-Control': 'no-store', Location: address, ...headers },
+  }
+}
+
+function documentOf({ base, visitor, signInUrl }: PageFrame, { title, content, trail = [] }: Page): Html {
+  const path = trail.map(([name, address]) => html` <span aria-hidden="true">/</span> <a href="${address}">${name}</a>`)
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <title>${title}</title>
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <link rel="icon" href="${base}/icon.svg" type="image/svg+xml" />
+        <link rel="stylesheet" href="${base}/style.css?${STYLE_DIGEST}" />
+      </head>
+      <body>
+        <a class="skip" href="#content">Skip to the content</a>
+        <header>
+          <nav aria-label="Where you are"><a href="${base}/">Repositories</a>${path}</nav>
+          <nav aria-label="You" class="you">${visitorPart(base, visitor, signInUrl)}</nav>
+        </header>
+        <main id="content">${content}</main>
+      </body>
+    </html> `
+}
+
+function visitorPart(base: string, { user, hasSession }: Visitor, signInUrl: string | undefined): Content {
+  if (user === undefined) return html`<a href="${signInUrl ?? `${base}/sign-in`}">Sign in</a>`
+  return html`<span>${user}</span> <a href="${base}/settings/tokens">Tokens</a>${
+      hasSession && html` <form method="post" action="${base}/sign-out"><button class="plain">Sign out</button></form>`
+    }`
+}

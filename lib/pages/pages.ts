@@ -1,0 +1,57 @@
+import type { IncomingMessage } from 'node:http'
+import { ServiceError } from '../errors.js'
+import type { Room } from '../http/room.js'
+import { errorPage } from './error-page.js'
+import { assets } from './assets.js'
+import { badgeRoutes } from './badge-routes.js'
+import { commitRoutes } from './commit-routes.js'
+import { homeRoutes } from './home-routes.js'
+import { frameOf, type PagesParts } from './parts.js'
+import { repositoryRoutes } from './repository-routes.js'
+import { sessionRoutes } from './session-routes.js'
+import { tokenRoutes } from './token-routes.js'
+import { NOBODY, type Visitor, type Visitors } from './visitor.js'
+
+/** What is below the base; the rest is the API's, or the host's. */
+const OURS = /^\/(?:$|(?:repos|settings|sign-in|sign-out)(?:\/|$)|(?:style\.css|icon\.svg|marks\.js)$)/
+
+/** The pages for people: thin, over the same service as the API. */
+export function createPages(given: PagesParts): Room {
+  const parts = { ...given, visitors: askedOnce(given.visitors) }
+  const { base } = parts
+  return {
+    addressOf(url) {
+      const [path = ''] = url.split('?', 1)
+      if (path !== base && !path.startsWith(`${base}/`)) return undefined
+      const inside = path.slice(base.length) || '/'
+      return OURS.test(inside) ? inside + url.slice(path.length) : undefined
+    },
+    routes: [
+      ...commitRoutes(parts),
+      ...repositoryRoutes(parts),
+      ...badgeRoutes(parts),
+      ...homeRoutes(parts),
+      ...tokenRoutes(parts),
+      ...sessionRoutes(parts),
+      ...assets(parts),
+    ],
+    async refuse(error, request) {
+      // Who looks may be what cannot be told.
+      const frame = await frameOf(parts, request).catch(() => ({ base, visitor: NOBODY }))
+      // As a private repository looks to those who may not read it, so does a missing one; nobody logs in by HTTP.
+      return error.code === 'credentials_missing'
+        ? errorPage(frame, new ServiceError('repository_not_found'))
+        : errorPage(frame, error)
+    },
+  }
+}
+
+/** Of each request once: a page and the error that it may end in have the same visitor. */
+function askedOnce(visitors: Visitors): Visitors {
+  const known = new WeakMap<IncomingMessage, Promise<Visitor>>()
+  return async (request) => {
+    const asked = known.get(request) ?? (async () => await visitors(request))()
+    known.set(request, asked)
+    return await asked
+  }
+}

@@ -1,0 +1,63 @@
+import type { Administration } from '../admin/administration.js'
+import type { Sessions } from '../auth/sessions.js'
+import { ServiceError } from '../errors.js'
+import type { CommitLog } from '../git/commit-log.js'
+import type { Refs } from '../git/refs.js'
+import type { PublicAddress } from '../http/public-address.js'
+import type { Request } from '../http/room.js'
+import type { Clock } from '../parts/clock.js'
+import type { Prompt } from '../parts/eventual.js'
+import type { FailureBudget } from '../parts/failure-budget.js'
+import type { Logger } from '../parts/logger.js'
+import type { Caller } from '../service/repository-access.js'
+import type { StatusService } from '../service/status-service.js'
+import type { PageFrame } from './page.js'
+import type { ReadableRepositories } from './readable-repositories.js'
+import type { SessionCookie } from './session-cookie.js'
+import type { Visitors } from './visitor.js'
+
+/** What pages are made of. */
+export interface PagesParts {
+  /** What the addresses of pages begin with; empty, or with a slash in front and none at the end. */
+  readonly base: string
+  readonly service: StatusService
+  readonly refs: Refs
+  readonly log: CommitLog
+  /** Absent where the host finds repositories in a way of its own, which cannot list them. */
+  readonly repositories?: ReadableRepositories
+  /** The folder of the repositories, as it is shown to whoever sits at the machine. */
+  readonly folder?: string
+  readonly visitors: Visitors
+  /** Where to sign in, if anywhere. */
+  readonly signInUrl?: string
+  /** Absent where others tell who looks. */
+  readonly links?: { readonly sessions: Sessions; readonly cookie: SessionCookie }
+  /** Absent where the host has tokens of its own. */
+  readonly tokens?: Pick<Administration, 'createToken' | 'listTokens' | 'revokeToken'>
+  readonly publicAddress: (request: Request) => PublicAddress
+  readonly clientAddress: (request: Request) => string
+  readonly failures: Prompt<FailureBudget>
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+/** Who looks, and where pages are. Throws as `Visitors`. */
+export async function frameOf({ base, visitors, signInUrl }: PagesParts, request: Request): Promise<PageFrame> {
+  return { base, visitor: await visitors(request), ...(signInUrl !== undefined && { signInUrl }) }
+}
+
+export function callerOf({ visitor }: PageFrame): Caller {
+  return visitor.user === undefined ? {} : { user: visitor.user }
+}
+
+/** The parameters behind the question mark. */
+export function queryOf({ search }: Request): URLSearchParams {
+  return new URLSearchParams(search)
+}
+
+/** A number of rows that are passed over. */
+export function skipOf(query: URLSearchParams): number {
+  const text = query.get('skip') ?? '0'
+  if (!/^\d{1,5}$/.test(text)) throw new ServiceError('path_unknown')
+  return Number(text)
+}

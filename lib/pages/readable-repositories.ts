@@ -1,0 +1,75 @@
+import type { RepositoryName } from '../repository-name.js'
+
+/** A repository of the folder. */
+export interface ListedName {
+  readonly name: RepositoryName
+  readonly public: boolean
+}
+
+/** A list of the whole folder is used for as long as it took to make, and not longer than that. */
+const MAX_MILLISECONDS = 5_000
+
+/** Rights that are asked for at once. */
+const MAX_ASKED = 32
+
+/** Which repositories somebody may read, by name. */
+export class ReadableRepositories {
+  readonly #list: () => AsyncIterable<ListedName>
+  readonly #mayRead: (user: string, name: RepositoryName) => Promise<boolean>
+  #known: { readonly all: Promise<readonly ListedName[]>; until: number } | undefined
+
+  constructor(
+    list: () => AsyncIterable<ListedName>,
+    mayRead: (user: string, name: RepositoryName) => Promise<boolean>,
+  ) {
+    this.#list = list
+    this.#mayRead = mayRead
+  }
+
+  /**
+   * @param user absent: what everybody may read
+   * @param asked.text what is in the name, in any letter case
+   * @param asked.after the name before the first one
+   * @returns one more than `limit` when there are more
+   */
+  async find(
+    user: string | undefined,
+    { text, after, limit }: { text: string; after: string; limit: number },
+  ): Promise<readonly RepositoryName[]> {
+    const wanted = text.toLowerCase()
+    const all = await this.#all()
+    const start = after === '' ? 0 : all.findIndex(({ name }) => name.full === after) + 1
+    const candidates = all
+      .slice(start)
+      .filter((each) => (each.public || user !== undefined) && each.name.full.toLowerCase().includes(wanted))
+    const found: RepositoryName[] = []
+    for (let at = 0; at < candidates.length && found.length <= limit; at += MAX_ASKED) {
+      const some = candidates.slice(at, at + MAX_ASKED)
+      const readable = await Promise.all(
+        some.map(async (each) => each.public || (user !== undefined && (await this.#mayRead(user, each.name)))),
+      )
+      found.push(...some.filter((_, index) => readable[index]).map(({ name }) => name))
+    }
+    return found.slice(0, limit + 1)
+  }
+
+  /** Whoever asks while the folder is read shares the answer. */
+  async #all(): Promise<readonly ListedName[]> {
+    const begun = performance.now()
+    if (this.#known && begun < this.#known.until) return await this.#known.all
+    const known = { all: collect(this.#list()), until: Infinity }
+    this.#known = known
+    try {
+      return await known.all
+    } finally {
+      const ended = performance.now()
+      known.until = ended + Math.min(MAX_MILLISECONDS, ended - begun)
+    }
+  }
+}
+
+async function collect(names: AsyncIterable<ListedName>): Promise<ListedName[]> {
+  const all: ListedName[] = []
+  for await (const each of names) all.push(each)
+  return all
+}

@@ -1,0 +1,83 @@
+import { ServiceError } from '../errors.js'
+import { readForm } from '../http/body.js'
+import type { Request, Route } from '../http/room.js'
+import { isSameOrigin } from '../http/same-origin.js'
+import { fleetingAnswer, FORM_HEADERS, redirect } from './page.js'
+import { frameOf, queryOf, type PagesParts } from './parts.js'
+import { confirmPage, linkOverPage, signInPage } from './sign-in-page.js'
+
+/** Signing in by a link that is good once, and out. */
+export function sessionRoutes(parts: PagesParts): readonly Route[] {
+  const { base, links, signInUrl, publicAddress, logger } = parts
+  const help: Route = {
+    name: 'page',
+    method: 'GET',
+    path: /^\/sign-in$/,
+    operation: async (request) => {
+      const frame = await frameOf(parts, request)
+      const code = queryOf(request).get('code')
+      if (!links || code === null) return fleetingAnswer(200, frame, signInPage(signInUrl, links !== undefined))
+      const user = await tried(parts, request, () => links.sessions.linkUser(code))
+      if (user === undefined) return fleetingAnswer(410, frame, linkOverPage)
+      return fleetingAnswer(200, frame, confirmPage(base, code, user), FORM_HEADERS)
+    },
+  }
+  if (!links) return [help]
+  const { sessions, cookie } = links
+  return [
+    help,
+    {
+      name: 'page',
+      method: 'POST',
+      path: /^\/sign-in$/,
+      operation: async (request, response) => {
+        refuseForged(parts, request)
+        const form = await readForm(request, response)
+        const opened = await tried(parts, request, () => sessions.open(form.get('code') ?? ''))
+        if (!opened) return fleetingAnswer(410, await frameOf(parts, request), linkOverPage)
+        // Whoever this browser was before is signed out.
+        const own = publicAddress(request)
+        const before = cookie.read(request, own)
+        if (before !== undefined) sessions.end(before)
+        logger.info({ user: opened.user }, 'signed in by a link')
+        return redirect(`${base}/`, { 'Set-Cookie': cookie.set(opened.session, own) })
+      },
+    },
+    {
+      name: 'page',
+      method: 'POST',
+      path: /^\/sign-out$/,
+      operation: (request) => {
+        refuseForged(parts, request)
+        const own = publicAddress(request)
+        const session = cookie.read(request, own)
+        if (session !== undefined) sessions.end(session)
+        return redirect(`${base}/`, { 'Set-Cookie': cookie.remove(own) })
+      },
+    },
+  ]
+}
+
+/** Refuses a form that no page of ours has sent. */
+export function refuseForged({ publicAddress }: PagesParts, request: Request): void {
+  if (!isSameOrigin(request, publicAddress(request))) throw new ServiceError('request_forged')
+}
+
+/** Codes that are wrong count as failed log-ins do. */
+async function tried<T>(
+  { failures, clientAddress, logger }: PagesParts,
+  request: Request,
+  look: () => T | undefined,
+): Promise<T | undefined> {
+  const address = clientAddress(request)
+  refuseAfter(await failures.retryAfter(address))
+  const found = look()
+  if (found !== undefined) return found
+  logger.info({ client: address }, 'a link to sign in that is not good')
+  refuseAfter(await failures.recordFailure(address))
+  return undefined
+}
+
+function refuseAfter(seconds: number): void {
+  if (seconds > 0) throw new ServiceError('too_many_failures', { retryAfter: seconds })
+}

@@ -1,0 +1,24 @@
+import type { RepositoryName } from '../repository-name.js'
+
+/** A repository of the git server, as it stands at the moment. */
+export interface Repository {
+  /** Absolute path of the bare repository. */
+  readonly directory: string
+  /** Whether everybody may read it. */
+  readonly public: boolean
+  /**
+   * Another one for every directory that ever was: lets what was read of the repository be remembered. Absent: nothing
+   * is.
+   */
+  readonly identity?: string
+}
+
+/** Where the repositories are. Replaceable by a host that stores them in another way. */
+export interface Repositories {
+  /**
+   * Looks a repository up, as it is at that turn of the event loop, and takes the same time whether it exists or not.
+   * @returns `undefined` when there is none of this name
+   * @throws any error when that cannot be determined
+   */
+  find(name: RepositoryName): Promise<Repository | undefined>
+}

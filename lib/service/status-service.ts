@@ -1,0 +1,337 @@
+import { coversContext } from '../auth/token-limits.js'
+import { combinedState, MAX_STATES, type CommitState, type CommitStates } from '../combined-state.js'
+import { shownStatus, type Report, type Reporter, type StoredStatus } from '../commit-status.js'
+import { ServiceError, toServiceError } from '../errors.js'
+import type { ConfirmedCommits } from '../git/confirmed-commits.js'
+import type { Refs } from '../git/refs.js'
+import { parseObjectId, type ObjectId } from '../object-id.js'
+import type { Access } from '../parts/access-policy.js'
+import type { Clock } from '../parts/clock.js'
+import { andThen, type Eventual } from '../parts/eventual.js'
+import type { Meter } from '../parts/meter.js'
+import type { Repository } from '../parts/repositories.js'
+import type { Store } from '../parts/store.js'
+import { parseFields, parseShape, parseState } from '../report.js'
+import type { RepositoryName } from '../repository-name.js'
+import { serialisedList, toText, type LargeList, type SerialisedList, type StoredList } from '../status-list.js'
+import { Evaluation, type Verdict } from '../verdict/verdict.js'
+import type { VerdictRule } from '../verdict/rule.js'
+import { RepositoryAccess, type Caller, type FoundRepository, type RepositoryAccessParts } from './repository-access.js'
+import { RepositoryLeases, type Lease } from './repository-leases.js'
+import type { StatusEvents } from './status-events.js'
+
+/** What a commit was found to be. */
+export interface JudgedCommit {
+  readonly verdict: Verdict
+  /** Milliseconds after which it may be another one although nobody reports; `Infinity`: never. */
+  readonly changesIn: number
+}
+
+/** A report, and who sent it. */
+type SentReport = Report & { readonly reporter: Reporter }
+
+/** What a status remembers of who reported it. */
+export function reporterOf({ user = 'host', tokenId }: Caller): Reporter {
+  return { user, token: tokenId ?? null }
+}
+
+/** The body of a report. */
+export interface ReportBody {
+  readonly body: unknown
+  /** Whether it arrived so late that what was found before may have changed: it is looked at again. */
+  readonly isLate: boolean
+  /** Who sends it, by a second look at the credentials of one that is late. */
+  readonly caller?: Caller
+}
+
+/** Which commit of a repository is meant. */
+export type FindCommit = (repository: Repository) => Eventual<ObjectId>
+
+/** The statuses of a commit, and what a caller may know of where it is. */
+export interface FoundList {
+  readonly found: FoundRepository
+  readonly commit: ObjectId
+  /** As it is sent; one that is large is to be closed. */
+  readonly list: SerialisedList | LargeList
+}
+
+export interface StatusServiceParts extends RepositoryAccessParts {
+  readonly commits: ConfirmedCommits
+  readonly refs: Pick<Refs, 'forget'>
+  readonly store: Pick<Store, 'statuses' | 'renameRepository' | 'deleteRepository'>
+  readonly events: StatusEvents
+  readonly clock: Clock
+  readonly meter: Meter
+  /** How many contexts of a commit reports may make. */
+  readonly maxContexts: number
+}
+
+/**
+ * The two operations and their rules. Each reads as the list of its checks in the order of the specification
+ * ("Endpoints"); the first that fails decides.
+ */
+export class StatusService {
+  readonly #parts: StatusServiceParts
+  readonly #access: RepositoryAccess
+  readonly #leases = new RepositoryLeases()
+
+  constructor(parts: StatusServiceParts) {
+    this.#parts = parts
+    this.#access = new RepositoryAccess(parts)
+  }
+
+  /**
+   * Saves the report of a check. It is on disk once this has resolved.
+   * @param name `undefined` for a name that breaks the name rules
+   * @param readBody reads the report; called when the checks before it have passed, and not before. What it throws
+   *   decides, so it is also where a caller whose body is late is authenticated again
+   * @throws ServiceError
+   */
+  async report(
+    caller: Caller,
+    name: RepositoryName | undefined,
+    sha: string,
+    readBody: () => Promise<ReportBody>,
+  ): Promise<{ found: FoundRepository; status: StoredStatus }> {
+    const lease = name && this.#leases.take(name)
+    try {
+      let found = await this.#access.find(caller, name, 'write')
+      const commit = fullCommitId(sha)
+      const { body, isLate, caller: latest = caller } = await readBody()
+      if (isLate) found = await this.#access.find(latest, name, 'write')
+      const shape = parseShape(body)
+      const state = parseState(shape.state)
+      await this.#confirm(found.repository, commit)
+      const report = parseFields(state, shape)
+      if (latest.limits && !coversContext(latest.limits, report.context)) throw new ServiceError('context_denied')
+      const sent = { ...report, reporter: reporterOf(latest) }
+      return { found, status: await this.#save(found.name, lease, commit, sent) }
+    } catch (error) {
+      // The answer of a check that has failed stands; what else went wrong did with a repository that has gone.
+      const isRefusal = error instanceof ServiceError && error.status < 500
+      throw lease?.revoked && !isRefusal ? new ServiceError('repository_not_found', { cause: error }) : error
+      /* c8 ignore next -- V8 counts a way out of the catch that there is not */
+    } finally {
+      if (lease) this.#leases.release(lease)
+    }
+  }
+
+  /**
+   * Finds a repository that the caller may read.
+   * @throws ServiceError
+   */
+  find(caller: Caller, name: RepositoryName | undefined): Eventual<FoundRepository> {
+    return this.#access.find(caller, name, 'read')
+  }
+
+  /**
+   * Finds a commit of a repository that the caller may read. At once, without a promise, where all that it takes is
+   * known, as `list`.
+   * @param commitOf called when the caller may; what it throws decides
+   * @throws ServiceError
+   */
+  findCommit(
+    caller: Caller,
+    name: RepositoryName | undefined,
+    commitOf: FindCommit,
+  ): Eventual<{ readonly found: FoundRepository; readonly commit: ObjectId }> {
+    return andThen(this.find(caller, name), (found) =>
+      andThen(commitOf(found.repository), (commit) => {
+        const at = { found, commit }
+        const confirmed = this.#confirm(found.repository, commit)
+        return confirmed ? confirmed.then(() => at) : at
+      }),
+    )
+  }
+
+  /**
+   * Lists the statuses of a commit; a report that has been acknowledged is in every later list. At once, without a
+   * promise, where all that it takes is known.
+   * @throws ServiceError
+   */
+  list(caller: Caller, name: RepositoryName | undefined, commitOf: FindCommit): Eventual<FoundList> {
+    return andThen(this.findCommit(caller, name, commitOf), (at) =>
+      andThen(this.#read(at.found.name, at.commit), (list) => ({ ...at, list })),
+    )
+  }
+
+  /** As `list`, for a program: all of it, however large, and who reported. */
+  async statusList(caller: Caller, name: RepositoryName | undefined, sha: string): Promise<StoredList> {
+    const { found, commit } = await this.findCommit(caller, name, () => fullCommitId(sha))
+    const statuses = await stored(this.#parts.store.statuses.list(found.name, commit))
+    return { state: combinedState(statuses.map(({ state }) => state)), statuses }
+  }
+
+  /**
+   * The combined states of commits. Checked as `list`, but that a commit which is not there is left out.
+   * @param shas 1 to `MAX_STATES` full commit ids
+   * @throws ServiceError
+   */
+  async states(caller: Caller, name: RepositoryName | undefined, shas: readonly string[]): Promise<CommitStates> {
+    const { name: found, repository } = await this.find(caller, name)
+    if (shas.length === 0 || shas.length > MAX_STATES) throw new ServiceError('shas_invalid')
+    const asked = new Map(shas.map(fullCommitId).map((commit) => [commit.hex, commit]))
+    const there = await Promise.all(
+      [...asked.values()].map(async (commit) => ((await this.#isThere(repository, commit)) ? [commit] : [])),
+    )
+    const commits = there.flat()
+    const states = commits.length === 0 ? [] : await stored(this.#statesOf(found, commits))
+    return {
+      states: Object.fromEntries(
+        states.map((state, index): [string, CommitState] => [commits[index]?.hex ?? '', state]),
+      ),
+    }
+  }
+
+  /**
+   * Judges a commit. The checks are those of a list.
+   * @param readRule tells the rule; called once `sha` has been found to be a commit id
+   * @throws ServiceError, and what `readRule` throws
+   */
+  async verdict(
+    caller: Caller,
+    name: RepositoryName | undefined,
+    sha: string,
+    readRule: () => VerdictRule,
+  ): Promise<JudgedCommit> {
+    const { name: found, repository } = await this.find(caller, name)
+    const commit = fullCommitId(sha)
+    const rule = readRule()
+    await this.#confirm(repository, commit)
+    const judged = new Evaluation(rule, this.#parts.clock.now())
+    const { statuses } = this.#parts.store
+    try {
+      if (statuses.pages) {
+        for await (const page of statuses.pages(found, commit)) for (const status of page) judged.add(status)
+      } else {
+        for (const status of await statuses.list(found, commit)) judged.add(status)
+      }
+    } catch (error) {
+      throw toServiceError(error)
+    }
+    return { verdict: judged.verdict(), changesIn: judged.changesAt - this.#parts.clock.now() }
+  }
+
+  /**
+   * Moves all statuses and grants of a repository to another name, not its own, all or none. Reports that are under
+   * way to the old name are moved too, or refused as for a repository that does not exist.
+   * @throws ServiceError
+   */
+  async rename(from: RepositoryName, to: RepositoryName): Promise<void> {
+    this.#leases.revoke(from)
+    this.#forgetWhatWasRead()
+    await stored(this.#parts.store.renameRepository(from, to))
+  }
+
+  /**
+   * Removes all statuses and grants of a repository, all or none. Reports that are under way to it are removed too, or
+   * refused as for a repository that does not exist.
+   * @throws ServiceError
+   */
+  async delete(name: RepositoryName): Promise<void> {
+    this.#leases.revoke(name)
+    this.#forgetWhatWasRead()
+    await stored(this.#parts.store.deleteRepository(name))
+  }
+
+  /**
+   * The right of a caller (without a user: of everybody) on a repository. What cannot be determined is `none`, and so
+   * is the right on a repository that does not exist.
+   */
+  async access(caller: Caller, name: RepositoryName): Promise<Access> {
+    return await this.#access.rightOf(caller, name)
+  }
+
+  /** Whether the lease still holds and the place in the store's queue are decided in one go, with no await between. */
+  async #save(
+    name: RepositoryName,
+    lease: Lease | undefined,
+    commit: ObjectId,
+    report: SentReport,
+  ): Promise<StoredStatus> {
+    if (lease?.revoked) throw new ServiceError('repository_not_found')
+    const { store, clock, events, meter, maxContexts } = this.#parts
+    const { status, previous } = await stored(store.statuses.save(name, commit, report, clock.now(), maxContexts))
+    meter.statusReported(status.state)
+    events.emit({
+      repository: name.full,
+      status: shownStatus(status),
+      previous: previous && shownStatus(previous),
+      reporter: report.reporter,
+    })
+    return status
+  }
+
+  #forgetWhatWasRead(): void {
+    this.#parts.commits.forget()
+    this.#parts.refs.forget()
+  }
+
+  #read(name: RepositoryName, commit: ObjectId): Eventual<SerialisedList | LargeList> {
+    const { statuses } = this.#parts.store
+    const list =
+      statuses.serialised?.(name, commit) ??
+      statuses.list(name, commit).then((found) => serialisedList(found.map(toText)))
+    return list instanceof Promise ? stored(list) : list
+  }
+
+  /**
+   * Whether a repository has a commit.
+   * @throws ServiceError when it cannot be told
+   */
+  async hasCommit(repository: Repository, commit: ObjectId): Promise<boolean> {
+    return await this.#isThere(repository, commit)
+  }
+
+  async #statesOf(name: RepositoryName, commits: readonly ObjectId[]): Promise<readonly CommitState[]> {
+    const { statuses } = this.#parts.store
+    if (statuses.states) return await statuses.states(name, commits)
+    const states: CommitState[] = []
+    // One after the other: a request for many must not take the place of many.
+    for (const commit of commits) {
+      const list = await this.#read(name, commit)
+      states.push(list.summary)
+      if ('close' in list) await list.close()
+    }
+    return states
+  }
+
+  async #isThere(repository: Repository, commit: ObjectId): Promise<boolean> {
+    try {
+      return await this.#parts.commits.has(repository, commit)
+    } catch (cause) {
+      throw new ServiceError('repository_unreadable', { cause })
+    }
+  }
+
+  /** A promise, which is dear where there are many requests, only of a commit that is not remembered. */
+  #confirm(repository: Repository, commit: ObjectId): Promise<void> | undefined {
+    const known = this.#parts.commits.has(repository, commit)
+    return known === true ? undefined : isThere(known)
+  }
+}
+
+async function isThere(commit: boolean | Promise<boolean>): Promise<void> {
+  let exists: boolean
+  try {
+    exists = await commit
+  } catch (cause) {
+    throw new ServiceError('repository_unreadable', { cause })
+  }
+  if (!exists) throw new ServiceError('commit_not_found')
+}
+
+/** @throws ServiceError `sha_invalid` */
+export function fullCommitId(sha: string): ObjectId {
+  const commit = parseObjectId(sha)
+  if (!commit) throw new ServiceError('sha_invalid')
+  return commit
+}
+
+async function stored<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer
+  } catch (error) {
+    throw toServiceError(error)
+  }
+}

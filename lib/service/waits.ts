@@ -1,0 +1,169 @@
+import type { StatusStore } from '../parts/store.js'
+import { Gate } from '../store/gate.js'
+import type { ObjectId } from '../object-id.js'
+import type { RepositoryName } from '../repository-name.js'
+
+/** How often it is looked what other instances have changed: of all waits, in one statement. */
+const LOOK_MILLISECONDS = 900
+
+/** Waits that are looked after at a time, however many a change concerns. */
+const MAX_AT_ONCE = 64
+
+/** The waits of one commit. */
+interface Watched {
+  readonly repository: RepositoryName
+  readonly commit: ObjectId
+  readonly waits: Set<Wait>
+  /** Tells the list that was seen last from any other; absent before the first look. */
+  digest?: string
+}
+
+/**
+ * Who waits for the statuses of a commit to change. A wait is a key and a timer: it holds no list, no repository and no
+ * place among the requests.
+ */
+export class Waits {
+  readonly #max: number
+  readonly #digests: StatusStore['digests']
+  readonly #watched = new Map<string, Watched>()
+  readonly #gate = new Gate(MAX_AT_ONCE, Infinity)
+  #open = 0
+  #timer: NodeJS.Timeout | undefined
+  #isLooking = false
+  #closing = false
+  #whenNone: (() => void) | undefined
+
+  /** @param max how many there may be */
+  constructor(max: number, statuses: StatusStore) {
+    this.#max = max
+    this.#digests = statuses.digests?.bind(statuses)
+  }
+
+  get size(): number {
+    return this.#open
+  }
+
+  /**
+   * Begins to wait: to be called before the first look, so that nothing is missed between that and the first `next`.
+   * @returns `undefined` when there are too many, or at the closing: then nobody waits
+   */
+  begin(repository: RepositoryName, commit: ObjectId): Wait | undefined {
+    if (this.#closing || this.#open >= this.#max) return undefined
+    const key = `${repository.full}/${commit.hex}`
+    const watched = this.#watched.get(key) ?? { repository, commit, waits: new Set() }
+    this.#watched.set(key, watched)
+    const wait = new Wait(() => {
+      if (!watched.waits.delete(wait)) return
+      if (watched.waits.size === 0) this.#watched.delete(key)
+      this.#ended()
+    })
+    watched.waits.add(wait)
+    this.#open++
+    if (this.#digests) this.#timer ??= setInterval(() => void this.#look(), LOOK_MILLISECONDS).unref()
+    return wait
+  }
+
+  /** To be called when a status of a commit has changed. */
+  changed(repository: string, sha: string): void {
+    wake(this.#watched.get(`${repository}/${sha}`))
+  }
+
+  /** To be called when statuses of any repository, or of one, may have changed. */
+  anyChanged(repository?: string): void {
+    for (const watched of [...this.#watched.values()])
+      if (repository === undefined || watched.repository.full === repository) wake(watched)
+  }
+
+  /** Looks again on behalf of a wait: when thousands are woken at once, they take turns. */
+  async inTurn<T>(look: () => Promise<T>): Promise<T> {
+    await this.#gate.enter()
+    try {
+      return await look()
+    } finally {
+      this.#gate.leave()
+    }
+  }
+
+  /** Ends every wait, which is answered with what is there then; resolves when all are. */
+  async close(): Promise<void> {
+    this.#closing = true
+    clearInterval(this.#timer)
+    for (const { waits } of [...this.#watched.values()]) for (const wait of [...waits]) wait.end()
+    if (this.#open > 0) await new Promise<void>((resolve) => (this.#whenNone = resolve))
+  }
+
+  #ended(): void {
+    this.#open--
+    if (this.#open > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+    this.#whenNone?.()
+  }
+
+  /** A store that cannot be read now will be read by those who wait, at their end. */
+  async #look(): Promise<void> {
+    if (this.#isLooking) return
+    this.#isLooking = true
+    const all = [...this.#watched.values()]
+    const digests = await this.#digests?.(all).catch(() => undefined)
+    this.#isLooking = false
+    if (!digests) return
+    for (const [index, watched] of all.entries()) {
+      const digest = digests[index] ?? ''
+      // At the first look nobody knows what the list was when the wait began.
+      if (watched.digest !== digest) wake(watched)
+      watched.digest = digest
+    }
+  }
+}
+
+function wake(watched: Watched | undefined): void {
+  for (const wait of [...(watched?.waits ?? [])]) wait.wake()
+}
+
+/** One that waits. */
+export class Wait {
+  readonly #close: () => void
+  #isChanged = false
+  #isOver = false
+  #resume: (() => void) | undefined
+
+  constructor(close: () => void) {
+    this.#close = close
+  }
+
+  /** Whether it is no use to wait any longer. */
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** Resolves at the next change, also one since it resolved last; when the time is over, or when it is to end. */
+  async next(milliseconds: number): Promise<void> {
+    if (!this.#isChanged && !this.#isOver) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, Math.max(0, milliseconds))
+        this.#resume = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+    }
+    this.#resume = undefined
+    this.#isChanged = false
+  }
+
+  wake(): void {
+    this.#isChanged = true
+    this.#resume?.()
+  }
+
+  end(): void {
+    this.#isOver = true
+    this.#resume?.()
+  }
+
+  /** To be called when all is over; harmless again. */
+  close(): void {
+    this.#close()
+  }
+}

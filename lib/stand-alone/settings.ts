@@ -1,0 +1,175 @@
+import { readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { objectSchema, schemasOf, settings, type Setting, type SettingValue } from '../../config/settings.js'
+import { errorMessage } from '../errors.js'
+import { isTrustedProxy } from '../http/client-address.js'
+import type { CompatibleApiName } from '../http/compatible/apis.js'
+import { Schema, type SchemaError } from '../schema.js'
+import { withoutPassword } from '../store/address.js'
+import type { ServerLimits } from './http-server.js'
+
+/** The settings of a stand-alone service; config/README.md says what each means. */
+export interface Settings {
+  readonly host: string
+  readonly port: number
+  /** Absolute path. */
+  readonly repositories: string
+  /** `level:` and an absolute path, or the URL of a database. */
+  readonly store: string
+  readonly trustedProxies: readonly string[]
+  readonly pages: 'on' | 'off'
+  /** Texts are empty for what is not set; the file's path is absolute. */
+  readonly signIn: { readonly header: string; readonly secretFile: string; readonly url: string }
+  readonly tokenPrefix: string
+  readonly authFailures: { readonly limit: number; readonly windowSeconds: number }
+  readonly compatibleApis: readonly CompatibleApiName[]
+  readonly giteaHosts: readonly string[]
+  /** Empty: what the client has called. */
+  readonly publicUrl: string
+  readonly limits: ServerLimits & {
+    readonly requests: number
+    readonly contexts: number
+    readonly waits: number
+    readonly waitSeconds: number
+  }
+  readonly cache: { readonly megabytes: number }
+  /** `off`, `main`, or the host and port that they are served on. */
+  readonly metrics: string
+  readonly logLevel: string
+}
+
+/** A setting that was refused; the message names key, value and rule. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError'
+}
+
+/** Variables with the prefix that are no settings: the settings file, and what a CI agent reports with. */
+const OTHER_VARIABLES = ['COMMIT_STATUS_CONFIG', 'COMMIT_STATUS_TOKEN', 'COMMIT_STATUS_URL']
+
+type Tree = { [key: string]: SettingValue | Tree }
+
+export const schema = objectSchema(schemasOf(settings, true), true)
+
+const valid = new Schema<Settings>(schema, {
+  formats: { 'address-or-cidr': isTrustedProxy, 'metrics-address': isMetricsAddress },
+})
+
+/**
+ * Puts the settings together: defaults, then the file, then the environment.
+ * @param sources.home what relative paths of the defaults are below
+ * @param sources.file JSON file; absent: the one that COMMIT_STATUS_CONFIG names, if any
+ * @throws SettingsError for a file that cannot be read, an unknown key or a value that breaks its rule
+ */
+export function readSettings(sources: {
+  environment: NodeJS.ProcessEnv
+  home: string
+  directory: string
+  file?: string
+}): Settings {
+  const { environment, home, directory } = sources
+  const file = sources.file ?? environment['COMMIT_STATUS_CONFIG']
+  const tree: Tree = {}
+  for (const setting of settings) put(tree, setting.key, below(home, setting, setting.default))
+  if (file !== undefined && file !== '') {
+    const path = resolve(directory, file)
+    merge(tree, readFile(path), dirname(path))
+    check(tree, path)
+  }
+  for (const [name, text] of Object.entries(environment)) {
+    if (!name.startsWith('COMMIT_STATUS_') || text === undefined || OTHER_VARIABLES.includes(name)) continue
+    const setting = settings.find((candidate) => candidate.environment === name)
+    if (!setting) throw new SettingsError(`unknown setting ${name} = ${shown(text)}: no setting has this variable`)
+    check(put(tree, setting.key, below(directory, setting, fromText(setting, text))), name)
+  }
+  return check(tree, 'default')
+}
+
+/** @param source where the latest ones come from: a variable or a file */
+function check(tree: Tree, source: string): Settings {
+  if (valid.is(tree)) return tree
+  throw new SettingsError(valid.errors.map((error) => describeSettingsError(error, source)).join())
+}
+
+function describeSettingsError({ instancePath, keyword, params, data, message }: SchemaError, source: string): string {
+  const key = instancePath.slice(1).replaceAll('/', '.')
+  if (keyword === 'additionalProperties' && isTree(data)) {
+    const unknown = String(params['additionalProperty'])
+    return (
+      `unknown setting ${[key, unknown].filter(Boolean).join('.')} (${source}) = ${shown(data[unknown])}: no ` +
+      `setting has this name`
+    )
+  }
+  const allowed: unknown = params['allowedValues']
+  const rule = Array.isArray(allowed) ? `must be one of ${allowed.join(', ')}` : String(message)
+  return `bad setting ${key} (${source}) = ${shown(data)}: ${rule}`
+}
+
+/** Somebody's password may be in what was meant for the store. */
+function shown(value: unknown): string {
+  return withoutPassword(JSON.stringify(value))
+}
+
+function readFile(path: string): Tree {
+  try {
+    const content: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    if (isTree(content)) return content
+    throw new Error('it must be a JSON object')
+  } catch (cause) {
+    throw new SettingsError(`the settings file ${path} cannot be read: ${errorMessage(cause)}`, { cause })
+  }
+}
+
+/** Whatever else is in it is the schema's to judge. */
+function isTree(content: unknown): content is Tree {
+  return typeof content === 'object' && content !== null && !Array.isArray(content)
+}
+
+function merge(tree: Tree, from: Tree, folder: string, path: readonly string[] = []): void {
+  for (const [name, value] of Object.entries(from)) {
+    // Not what the file may name and every object inherits: `__proto__`.
+    const inner = Object.hasOwn(tree, name) ? tree[name] : undefined
+    const setting = settings.find(({ key }) => key === [...path, name].join('.'))
+    if (isTree(value) && isTree(inner)) merge(inner, value, folder, [...path, name])
+    else
+      Object.defineProperty(tree, name, {
+        value: setting ? below(folder, setting, value) : value,
+        enumerable: true,
+        writable: true,
+        configurable: true,
+      })
+  }
+}
+
+/** Makes the paths among the settings absolute. */
+function below<T>(folder: string, { key }: Setting, value: T): T | string {
+  if (typeof value !== 'string' || value === '') return value
+  if (key === 'repositories' || key === 'signIn.secretFile') return resolve(folder, value)
+  return key === 'store' && value.startsWith('level:') && value !== 'level:'
+    ? `level:${resolve(folder, value.slice('level:'.length))}`
+    : value
+}
+
+function put(tree: Tree, key: string, value: SettingValue): Tree {
+  const [first = '', ...rest] = key.split('.')
+  const inner = tree[first]
+  if (rest.length === 0) tree[first] = value
+  else tree[first] = put(isTree(inner) ? inner : {}, rest.join('.'), value)
+  return tree
+}
+
+/** A text that does not fit its type is left for the schema to refuse. */
+function fromText({ rule }: Setting, text: string): SettingValue {
+  if (rule.type === 'integer') return /^\d+$/.test(text) ? Number(text) : text
+  if (rule.type === 'array')
+    return text
+      .split(',')
+      .map((item) => item.trim())
+      .filter((item) => item !== '')
+  return text
+}
+
+/** `off`, `main`, or a host and a port. */
+function isMetricsAddress(text: string): boolean {
+  const [, port] = /^.+:(\d{1,5})$/.exec(text) ?? []
+  return text === 'off' || text === 'main' || (port !== undefined && Number(port) <= 65_535)
+}

@@ -1,0 +1,53 @@
+import { readFile } from 'node:fs/promises'
+import { Sessions } from '../auth/sessions.js'
+import type { OwnPages } from '../embedding/open-pages.js'
+import { errorMessage, StartError } from '../errors.js'
+import { coversEverybody } from '../http/client-address.js'
+import type { Clock } from '../parts/clock.js'
+import type { Settings } from './settings.js'
+
+/** Headers that say something else already. */
+const TAKEN = ['authorization', 'cookie', 'host', 'x-proxy-secret', 'x-forwarded-for', 'origin', 'sec-fetch-site']
+
+/** The fewest characters of a secret that nobody guesses. */
+const MIN_SECRET = 16
+
+/**
+ * How people sign in to the pages, by the settings.
+ * @returns `undefined` when there are no pages
+ * @throws StartError for settings by which anybody could be whom he likes
+ */
+export async function ownPages(
+  { pages, signIn, trustedProxies }: Pick<Settings, 'pages' | 'signIn' | 'trustedProxies'>,
+  clock: Clock,
+): Promise<OwnPages | undefined> {
+  if (pages === 'off') return undefined
+  const { header, secretFile } = signIn
+  const url = signIn.url === '' ? {} : { url: signIn.url }
+  if (header === '') {
+    if (secretFile === '') return { ...url, sessions: new Sessions(clock) }
+    throw new StartError('signIn.secretFile is of use with signIn.header alone, which is not set')
+  }
+  const why = refusal(header, trustedProxies)
+  if (why !== undefined) throw new StartError(why)
+  return { ...url, header, ...(secretFile !== '' && { secret: await secretIn(secretFile) }) }
+}
+
+function refusal(header: string, trustedProxies: readonly string[]): string | undefined {
+  if (TAKEN.includes(header.toLowerCase())) return `signIn.header cannot be ${header}, which says something else`
+  if (trustedProxies.length === 0)
+    return `signIn.header needs trustedProxies: without them nobody is believed who names a user in ${header}`
+  if (coversEverybody(trustedProxies))
+    return `trustedProxies cover everybody: with signIn.header anybody could be whom he likes by sending ${header}`
+  return undefined
+}
+
+async function secretIn(file: string): Promise<string> {
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new StartError(`signIn.secretFile cannot be read: ${errorMessage(cause)}`, { cause })
+  })
+  const secret = text.trim()
+  if (secret.length < MIN_SECRET || !/^[\x21-\x7e]+$/.test(secret))
+    throw new StartError(`signIn.secretFile ${file} must hold ${MIN_SECRET} characters or more, without spaces`)
+  return secret
+}

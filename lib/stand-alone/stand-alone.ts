@@ -1,0 +1,124 @@
+import type { AddressInfo } from 'node:net'
+import { pino } from 'pino'
+import { assemble, type Assembled } from '../embedding/assemble.js'
+import { errorMessage, StartError } from '../errors.js'
+import type { Handler } from '../http/handler.js'
+import { metricsHandler } from '../http/metrics.js'
+import { systemClock, type Clock } from '../parts/clock.js'
+import type { Logger } from '../parts/logger.js'
+import { HttpServer } from './http-server.js'
+import type { Settings } from './settings.js'
+import { ownPages } from './sign-in.js'
+
+/** A service with a server of its own. */
+export interface StandAlone {
+  /** `http://host:port` */
+  readonly url: string
+  /** Stops accepting, finishes what runs, closes the store. */
+  close(): Promise<void>
+}
+
+/**
+ * Starts a service of its own: the one place in `lib/` that listens.
+ * @param parts what takes the place of the log on standard output and of the system's clock
+ * @throws StartError when the address is taken or the repositories folder is missing; StoreLocked, StoreUnavailable
+ */
+export async function startStandAlone(
+  settings: Settings,
+  parts: { logger?: Logger; clock?: Clock } = {},
+): Promise<StandAlone> {
+  const { logger = createLogger(settings.logLevel), clock = systemClock } = parts
+  const { repositories, store, trustedProxies, tokenPrefix, authFailures, limits, cache } = settings
+  const { compatibleApis, giteaHosts, publicUrl } = settings
+  const metrics = settings.metrics !== 'off'
+  const pages = await ownPages(settings, clock)
+  let url = ''
+  const options = {
+    repositories,
+    store,
+    trustedProxies,
+    tokenPrefix,
+    authFailures,
+    compatibleApis,
+    giteaHosts,
+    publicUrl,
+    limits: {
+      ...{ requests: limits.requests, contexts: limits.contexts },
+      ...{ waits: limits.waits, waitSeconds: limits.waitSeconds },
+    },
+    cache,
+    metrics,
+    logger,
+    clock,
+  }
+  const assembled = await assemble(options, { ...(pages && { pages }), address: () => url })
+  let listening: AddressInfo
+  let servers: readonly HttpServer[]
+  try {
+    ;({ listening, servers } = await listen(assembled, settings, logger))
+  } catch (error) {
+    await assembled.service.close()
+    throw error
+  }
+  const { address, family, port } = listening
+
+  url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+  return {
+    url,
+    async close() {
+      const stopped = servers.map(async (server) => await server.close())
+      await Promise.all([...stopped, assembled.endWaits(), assembled.stopCommands()])
+      await assembled.service.close()
+    },
+  }
+}
+
+/** @throws StartError, and then nothing listens */
+async function listen(
+  { service, meter }: Assembled,
+  { host, port, metrics, limits }: Settings,
+  logger: Logger,
+): Promise<{ listening: AddressInfo; servers: HttpServer[] }> {
+  const { handler } = service
+  const measured = service.metrics && metricsHandler({ metrics: service.metrics, logger, meter })
+  const both = measured && metrics === 'main' ? beside(measured, handler) : undefined
+  const main = new HttpServer(both ?? handler, limits, logger, meter)
+  const apart = measured && !both ? new HttpServer(measured, limits, logger, meter) : undefined
+  if (apart) {
+    const colon = metrics.lastIndexOf(':')
+    const [name, number] = [metrics.slice(0, colon).replace(/^\[(.*)\]$/, '$1'), metrics.slice(colon + 1)]
+    const { address, port } = await apart
+      .listen(Number(number), name)
+      .catch(refused(name, number, 'the setting metrics (COMMIT_STATUS_METRICS) says'))
+    logger.info({ address, port }, 'metrics are served')
+  }
+  try {
+    const listening = await main
+      .listen(port, host)
+      .catch(refused(host, port, 'the settings host and port (COMMIT_STATUS_HOST, COMMIT_STATUS_PORT) say'))
+    return { listening, servers: apart ? [main, apart] : [main] }
+  } catch (error) {
+    await apart?.close()
+    throw error
+  }
+}
+
+/** What the first one does not answer, the second does. */
+function beside(first: Handler, second: Handler): Handler {
+  return (request, response) => {
+    first(request, response, () => {
+      second(request, response)
+    })
+  }
+}
+
+function refused(host: string, port: number | string, setting: string): (cause: unknown) => never {
+  return (cause) => {
+    throw new StartError(`cannot listen on ${host}, port ${port}: ${errorMessage(cause)}; ${setting} where`, { cause })
+  }
+}
+
+/** Lines of JSON on standard output; without process id and host name, which whoever collects the lines knows. */
+function createLogger(level: string): Logger {
+  return pino({ level, base: null })
+}

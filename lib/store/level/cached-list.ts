@@ -1,0 +1,52 @@
+import type { CommitStatus } from '../../commit-status.js'
+import { EditableList, toText, type SerialisedList, type StatusText } from '../../status-list.js'
+
+/** About what a list takes in memory besides its bytes. */
+const LIST_BYTES = 500
+
+/** About what is kept of each status once a list has been edited. */
+const STATUS_BYTES = 100
+
+/**
+ * A list in memory. What is saved is noted until somebody asks for the list: many reports come between two lists, and
+ * to make it anew costs more than the report.
+ */
+export class CachedList {
+  #list: SerialisedList
+  #editable: EditableList | undefined
+  readonly #saved = new Map<string, StatusText>()
+  #savedBytes = 0
+  #statuses = 0
+
+  constructor(list: SerialisedList) {
+    this.#list = list
+  }
+
+  /** Notes a status that has been saved; the list is the same object. */
+  note(saved: CommitStatus): this {
+    const text = toText(saved)
+    this.#savedBytes += bytesOf(text) - bytesOf(this.#saved.get(saved.context))
+    this.#saved.set(saved.context, text)
+    return this
+  }
+
+  get list(): SerialisedList {
+    if (this.#saved.size === 0) return this.#list
+    this.#editable ??= new EditableList(this.#list)
+    this.#editable.put(this.#saved)
+    this.#list = this.#editable.list
+    this.#statuses = this.#editable.size
+    this.#saved.clear()
+    this.#savedBytes = 0
+    return this.#list
+  }
+
+  /** Bytes, about; once they are in the list, those that were saved take no more. */
+  get size(): number {
+    return this.#list.bytes.length + LIST_BYTES + this.#savedBytes + this.#statuses * STATUS_BYTES
+  }
+}
+
+function bytesOf(text: StatusText | undefined): number {
+  return text ? Buffer.byteLength(text.json) + LIST_BYTES : 0
+}

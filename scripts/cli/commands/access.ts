@@ -1,0 +1,64 @@
+import { Argument, type Command } from 'commander'
+import { administer } from '../connection/administer.js'
+import { explain } from '../terminal/help.js'
+import { printRecords } from '../terminal/output.js'
+
+export function accessCommand(program: Command): void {
+  const access = program
+    .command('access')
+    .helpCommand(false)
+    .description('grant, revoke and list rights on repositories')
+
+  const grant = access
+    .command('grant')
+    .description('grant a user a right on a repository, or on all repositories of an owner')
+    .argument('<owner[/repo]>')
+    .argument('<user>')
+    .addArgument(new Argument('<access>').choices(['read', 'write']))
+    .action(async (on: string, user: string, level: string, _options: unknown, command: Command) => {
+      await administer(command, async (administration, by) => {
+        await administration.grantAccess(on, user, level, by)
+      })
+    })
+
+  explain(grant, {
+    more: [
+      'The user named like the owner has write without a grant. A grant takes the place of an earlier one of the ' +
+        'same user on the same owner or repository.',
+    ],
+    examples: ['commit-status access grant alice/hello bob write', 'commit-status access grant alice ci read'],
+  })
+
+  const revoke = access
+    .command('revoke')
+    .description('revoke a right')
+    .argument('<owner[/repo]>')
+    .argument('<user>')
+    .action(async (on: string, user: string, _options: unknown, command: Command) => {
+      await administer(command, async (administration, by) => {
+        await administration.revokeAccess(on, user, by)
+      })
+    })
+
+  explain(revoke, { examples: ['commit-status access revoke alice/hello bob'] })
+
+  const list = access
+    .command('list')
+    .description('list grants; those of an owner include its repositories')
+    .argument('[owner[/repo]]')
+    .option('--json', 'print a JSON object for each')
+    .action(async (on: string | undefined, options: { json?: true }, command: Command) => {
+      const grants = await administer(command, async (administration) => await administration.listAccess(on ?? null))
+      printRecords(
+        grants,
+        { ON: (grant) => grant.on, USER: (grant) => grant.user, ACCESS: (grant) => grant.access },
+        options.json,
+      )
+    })
+  explain(list, {
+    examples: [
+      'commit-status access list alice',
+      'commit-status access list --json | jq -r \'select(.access == "write").user\'',
+    ],
+  })
+}

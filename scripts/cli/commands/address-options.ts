@@ -1,0 +1,79 @@
+import { readFile } from 'node:fs/promises'
+import { InvalidArgumentError, Option, type Command } from 'commander'
+import { errorMessage } from '../../../lib/errors.js'
+import { parseObjectId } from '../../../lib/object-id.js'
+import { parseRepositoryName } from '../../../lib/repository-name.js'
+import { CheckoutError, clonedRepository, headCommit } from '../connection/checkout.js'
+import { hasMore, isToken, serviceAddress } from '../connection/service-address.js'
+
+/** Where the service of a command is that speaks to it over HTTP, and as whom. */
+export interface AddressOptions {
+  readonly url?: URL
+  readonly tokenFile?: string
+}
+
+/** The option that names a service. */
+export function urlOption(): Option {
+  return new Option('--url <base>', 'address of the service').env('COMMIT_STATUS_URL').argParser(address)
+}
+
+/** Adds the options of `AddressOptions`. */
+export function addressed(command: Command): Command {
+  return command
+    .addOption(urlOption())
+    .option('--token-file <file>', 'file that holds the token; else the token is in COMMIT_STATUS_TOKEN')
+}
+
+/** The commit that a command is about, by default the one that is checked out; ends the command when it is wrong. */
+export async function commitAsked(
+  command: Command,
+  repository: string | undefined,
+  sha: string | undefined,
+  { url, tokenFile }: AddressOptions,
+): Promise<{ url: URL; token: string; repository: string; sha: string }> {
+  const base = checkedUrl(command, url)
+  const token = await givenToken(command, tokenFile)
+  if (token === undefined) command.error('error: no token: set COMMIT_STATUS_TOKEN, or give --token-file')
+  const name = repository ?? (await fromCheckout(command, 'repository', clonedRepository))
+  const commit = sha ?? (await fromCheckout(command, 'commit', headCommit))
+  if (!parseRepositoryName(name)) command.error(`error: ${JSON.stringify(name)} is no repository name: <owner>/<repo>`)
+  if (!parseObjectId(commit))
+    command.error(`error: ${JSON.stringify(commit)} is not a full 40 or 64 character hex commit id`)
+  return { url: base, token, repository: name, sha: commit }
+}
+
+/** Ends the command, with the reason, where the address is missing or has what no address of a service has. */
+export function checkedUrl(command: Command, url: URL | undefined): URL {
+  if (url === undefined) command.error('error: no address of the service: give --url, or set COMMIT_STATUS_URL')
+  // Here, without the address: it may hold a password.
+  if (hasMore(url)) command.error('error: the address of the service must have no user, password, ? or #')
+  return url
+}
+
+function address(text: string): URL {
+  const url = serviceAddress(text)
+  if (!url) throw new InvalidArgumentError('It must be like https://status.example.com.')
+  return url
+}
+
+async function fromCheckout(command: Command, what: string, look: () => Promise<string>): Promise<string> {
+  try {
+    return await look()
+  } catch (error) {
+    if (!(error instanceof CheckoutError)) throw error
+    command.error(`error: no ${what} is given, and none can be told from the folder: ${error.message}`)
+  }
+}
+
+/** The token from a file or the environment, `undefined` when neither names one. No message shows what was read. */
+export async function givenToken(command: Command, file: string | undefined): Promise<string | undefined> {
+  const read = file === undefined ? Promise.resolve(process.env['COMMIT_STATUS_TOKEN'] ?? '') : readFile(file, 'utf8')
+  const where = file ?? 'COMMIT_STATUS_TOKEN'
+  const token = (
+    await read.catch((error: unknown) => command.error(`error: the token cannot be read: ${errorMessage(error)}`))
+  ).trim()
+  if (token === '' && file === undefined) return undefined
+  if (token === '') command.error(`error: there is no token in ${where}`)
+  if (!isToken(token)) command.error(`error: what is in ${where} is no token`)
+  return token
+}

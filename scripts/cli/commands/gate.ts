@@ -1,0 +1,64 @@
+import { text } from 'node:stream/consumers'
+import type { Command } from 'commander'
+import { explain } from '../terminal/help.js'
+
+/** The hook of a git server: it needs neither the settings nor the store, and nothing of libgit2. */
+export function gateCommand(program: Command): void {
+  const gate = program
+    .command('gate')
+    .description('as a hook of git: refuse a push of a protected ref to a commit that is not green')
+    .argument('[ref]', 'in an update hook, or with --explain; a pre-receive hook reads standard input')
+    .argument('[old]', 'id before; with --explain the id that would be pushed')
+    .argument('[new]', 'id after')
+    .argument('[more...]', 'what gitolite gives a VREF besides')
+    .option('--explain', 'say what would happen to a push of a commit to a ref, and why')
+    .action(
+      async (
+        ref: string | undefined,
+        old: string | undefined,
+        id: string | undefined,
+        _more: readonly string[],
+        options: { explain?: true },
+        command: Command,
+      ) => {
+        // What no other command needs.
+        const { explainPush, judgePush, parseChanges } = await import('../gate/gate.js')
+        if (options.explain) {
+          if (ref === undefined || old === undefined || id !== undefined)
+            command.error('error: give a ref and the id of a commit: gate --explain refs/heads/main <sha>')
+          const { isRefused, lines } = await explainPush(ref, old)
+          console.log(lines.join('\n'))
+          if (isRefused) process.exitCode = REFUSED
+          return
+        }
+        if (ref !== undefined && (old === undefined || id === undefined))
+          command.error('error: a ref comes with its id before and its id after, as in an update hook')
+        const changes =
+          ref !== undefined && old !== undefined && id !== undefined
+            ? [{ ref, old, new: id }]
+            : parseChanges(await text(process.stdin))
+        const { isRefused, lines } = await judgePush(changes)
+        if (!isRefused) return
+        // Not on standard output, where gitolite looks for refs.
+        console.error(lines.join('\n'))
+        // At once: something may hang.
+        process.exit(REFUSED)
+      },
+    )
+  explain(gate, {
+    more: [
+      "The rules are git's configuration, of the repository, the user or the system: commit-status.url, " +
+        'commit-status.tokenFile, commit-status.repository (by default the last two parts of the path), and for each ' +
+        'pattern of refs commit-status.<pattern>.require, .by, .stale and .allowCreate.',
+      'It never waits. Whatever it cannot be sure of is refused within 5 seconds, saying why. Exit status: 0 all may ' +
+        'pass, silent; 1 refused; 2 wrong use, which git takes for a refusal too.',
+    ],
+    examples: [
+      'exec commit-status gate                    # hooks/pre-receive',
+      'exec commit-status gate "$@"               # hooks/update',
+      'commit-status gate --explain refs/heads/main $(git rev-parse wip)',
+    ],
+  })
+}
+
+const REFUSED = 1

@@ -1,0 +1,131 @@
+import type { Command } from 'commander'
+import { jsonLine } from '../../../lib/admin/ndjson.js'
+import { MAX_STATES } from '../../../lib/combined-state.js'
+import { errorMessage } from '../../../lib/errors.js'
+import { CheckoutError, clonedRepository } from '../connection/checkout.js'
+import { gitLog, gitPager, type LogLine } from '../connection/git-log.js'
+import { checkedUrl, givenToken, urlOption } from './address-options.js'
+import type { KnownState } from '../connection/state-client.js'
+import { failedList, sign } from '../terminal/colours.js'
+import { explain } from '../terminal/help.js'
+import { openPager, plainPage } from '../terminal/pager.js'
+
+interface LogOptions {
+  readonly url?: URL
+  readonly tokenFile?: string
+  readonly json?: true
+}
+
+type States = ReadonlyMap<string, KnownState> | undefined
+
+/** `git log` for people, with what a service knows of each commit. */
+export function logCommand(program: Command): void {
+  const log = program
+    .command('log')
+    .description('git log --oneline, with the state of each commit and the contexts that failed')
+    .argument('[arguments...]', 'of git log')
+    .allowUnknownOption()
+    .addOption(urlOption())
+    .option('--token-file <file>', 'file that holds a token; else COMMIT_STATUS_TOKEN; a public repository needs none')
+    .option('--json', 'print a JSON object for each commit')
+    .action(async (_: readonly string[], options: LogOptions, command: Command) => {
+      const url = checkedUrl(command, options.url)
+      const token = await givenToken(command, options.tokenFile)
+      const repository = await clonedRepository().catch((error: unknown) => {
+        if (!(error instanceof CheckoutError)) throw error
+        command.error(`error: the folder does not tell the repository: ${error.message}`)
+      })
+      // What no other command needs.
+      const { statesOf } = await import('../connection/state-client.js')
+      process.exitCode = await show(
+        argumentsOf(command),
+        options.json === true,
+        async (shas) => await statesOf({ url, token, repository }, shas),
+      )
+    })
+  explain(log, {
+    more: [
+      'Whatever git log takes can be given; on a terminal a pager shows it, as git does. Exit status: that of git log.',
+      `The service is asked once for ${MAX_STATES} commits. When it cannot be reached that is said once, and the log ` +
+        'is shown all the same.',
+    ],
+    examples: [
+      'commit-status log --url https://status.example.com',
+      'COMMIT_STATUS_URL=https://status.example.com commit-status log --graph --all -20 -- lib',
+    ],
+  })
+}
+
+/** Those of git: commander takes the `--` away that stands before paths. */
+function argumentsOf({ args }: Command): string[] {
+  const end = process.argv.indexOf('--')
+  if (end === -1 || args.includes('--')) return [...args]
+  const paths = process.argv.length - end - 1
+  return [...args.slice(0, args.length - paths), '--', ...args.slice(args.length - paths)]
+}
+
+/** @returns the exit status */
+async function show(
+  args: readonly string[],
+  isJson: boolean,
+  ask: (shas: readonly string[]) => Promise<ReadonlyMap<string, KnownState>>,
+): Promise<number> {
+  const isTerminal = process.stdout.isTTY && !isJson
+  const isColoured = isTerminal ? process.env['NO_COLOR'] === undefined : process.env['FORCE_COLOR'] !== undefined
+  // As git has it: names of branches on a terminal, or where they are asked for.
+  const isDecorated = args.includes('--decorate') || (isTerminal && !args.includes('--no-decorate'))
+  const format = isJson ? '%aI%x00%an%x00%s' : `%C(auto)%h${isDecorated ? '%d' : ''}%C(reset) %s`
+  const log = gitLog(args, format, isColoured && !isJson)
+  const page = isTerminal ? openPager(await gitPager()) : plainPage
+  let trouble: string | undefined
+  const statesOf = async (lines: readonly LogLine[]): Promise<States> => {
+    const shas = lines.flatMap(({ sha }) => sha ?? [])
+    if (trouble !== undefined || shas.length === 0) return undefined
+    return await ask(shas).catch((error: unknown) => void (trouble = errorMessage(error)))
+  }
+  const write = async (lines: readonly LogLine[]): Promise<boolean> => {
+    const states = await statesOf(lines)
+    const draw = isJson ? jsonOf : (line: LogLine) => lineOf(line, states?.get(line.sha ?? ''))
+    return await page.write(lines.map((line) => draw(line, states)).join(''))
+  }
+  let isRead = true
+  for await (const lines of batches(log.lines)) {
+    isRead = await write(lines)
+    if (isRead) continue
+    log.stop()
+    break
+  }
+  await page.end()
+  // Behind the pager, which would cover it.
+  if (trouble !== undefined) console.error(`commit-status: the log is shown without states: ${trouble}`)
+  return isRead ? await log.ended : 0
+}
+
+/** Lines with as many commits as may be asked for at once. */
+async function* batches(lines: AsyncIterable<LogLine>): AsyncGenerator<readonly LogLine[]> {
+  let batch: LogLine[] = []
+  let commits = 0
+  for await (const line of lines) {
+    if (line.sha !== undefined && commits === MAX_STATES) {
+      yield batch
+      batch = []
+      commits = 0
+    }
+    if (line.sha !== undefined) commits++
+    batch.push(line)
+  }
+  if (batch.length > 0) yield batch
+}
+
+function lineOf({ before, sha, text }: LogLine, known: KnownState | undefined): string {
+  if (sha === undefined) return `${text}\n`
+  const failed = known && known.failed.length > 0 ? `  ${failedList(known.failed)}` : ''
+  return `${before}${sign(known?.state)} ${text}${failed}\n`
+}
+
+function jsonOf({ sha, text }: LogLine, states: States): string {
+  if (sha === undefined) return ''
+  const [date, author, subject] = text.split('\0')
+  const { state = null, statuses = null, failed = [] } = states?.get(sha) ?? {}
+  return `${jsonLine({ sha, date, author, subject, state, statuses, failed })}\n`
+}

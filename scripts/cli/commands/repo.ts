@@ -1,0 +1,119 @@
+import type { Command } from 'commander'
+import type { RepositoryCounts } from '../../../lib/admin/administration.js'
+import { jsonLine } from '../../../lib/admin/ndjson.js'
+import { administer } from '../connection/administer.js'
+import { explain } from '../terminal/help.js'
+import { printRecords } from '../terminal/output.js'
+import { visible } from '../terminal/visible.js'
+
+export function repoCommand(program: Command): void {
+  const repo = program
+    .command('repo')
+    .helpCommand(false)
+    .description('list repositories, make them public or private, rename and delete what is stored of them')
+
+  const list = repo
+    .command('list')
+    .description('list the repositories of the folder')
+    .option('--json', 'print a JSON object for each')
+    .action(async (options: { json?: true }, command: Command) => {
+      const { repositories, problems } = await administer(
+        command,
+        async (administration) => await administration.listRepositories(),
+      )
+      printRecords(
+        repositories,
+        { REPOSITORY: (found) => found.repository, VISIBILITY: (found) => found.visibility },
+        options.json,
+      )
+      for (const problem of problems) console.error(`commit-status: not listed: ${visible(problem)}`)
+      if (problems.length > 0) process.exitCode = 1
+    })
+  explain(list, {
+    more: ['What cannot be read is named on standard error, the rest is listed, and the exit status is 1.'],
+    examples: ['commit-status repo list'],
+  })
+
+  for (const visibility of ['public', 'private'] as const) {
+    const set = repo
+      .command(visibility)
+      .description(
+        visibility === 'public'
+          ? 'let everybody read (makes git-daemon-export-ok)'
+          : 'let only users with a right read (removes git-daemon-export-ok)',
+      )
+      .argument('<owner/repo>')
+      .action(async (repository: string, _options: unknown, command: Command) => {
+        await administer(command, async (administration, by) => {
+          await administration.setVisibility(repository, visibility, by)
+        })
+      })
+    explain(set, { examples: [`commit-status repo ${visibility} alice/hello`] })
+  }
+
+  const rename = repo
+    .command('rename')
+    .description('move the statuses and grants of a repository to its new name')
+    .argument('<from>', 'owner/repo')
+    .argument('<to>', 'owner/repo')
+    .option('--json', 'print a JSON object')
+    .action(async (from: string, to: string, options: { json?: true }, command: Command) => {
+      const counts = await administer(
+        command,
+        async (administration, by) => await administration.renameRepository(from, to, by),
+      )
+      console.log(
+        options.json
+          ? jsonLine({ from, to, ...counts })
+          : `${describeRepositoryCounts(counts)} moved from ${from} to ${to}`,
+      )
+    })
+  explain(rename, {
+    more: [
+      'The repository itself is moved by the git server, best before this. All or nothing is moved. Where <to> has a ' +
+        'status of the same commit and context, the later one stays; grants on <to> go.',
+    ],
+    examples: ['commit-status repo rename alice/hello alice/world'],
+  })
+
+  const remove = repo
+    .command('delete')
+    .description('remove the statuses and grants of a repository')
+    .argument('<owner/repo>')
+    .option('--yes', 'do it; otherwise it is only said what would go')
+    .option('--json', 'print a JSON object')
+    .action(async (repository: string, options: { yes?: true; json?: true }, command: Command) => {
+      if (!options.yes) {
+        const counts = await administer(
+          command,
+          async (administration) => await administration.countRepository(repository),
+        )
+        console.error(
+          `commit-status: this would remove ${describeRepositoryCounts(counts)} of ${repository}, for good; say ` +
+            `--yes to do it`,
+        )
+        process.exitCode = 2
+        return
+      }
+      const counts = await administer(
+        command,
+        async (administration, by) => await administration.deleteRepository(repository, by),
+      )
+      console.log(
+        options.json
+          ? jsonLine({ repository, ...counts })
+          : `${describeRepositoryCounts(counts)} of ${repository} removed`,
+      )
+    })
+  explain(remove, {
+    more: [
+      'The repository itself is removed by the git server. Without --yes nothing is done, what would go is counted, ' +
+        'and the exit status is 2.',
+    ],
+    examples: ['commit-status repo delete alice/hello', 'commit-status repo delete alice/hello --yes'],
+  })
+}
+
+function describeRepositoryCounts({ statuses, grants }: RepositoryCounts): string {
+  return `${statuses} ${statuses === 1 ? 'status' : 'statuses'}, ${grants} ${grants === 1 ? 'grant' : 'grants'}`
+}

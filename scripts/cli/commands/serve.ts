@@ -1,0 +1,83 @@
+import { mkdir } from 'node:fs/promises'
+import { constants } from 'node:os'
+import { relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Command } from 'commander'
+import { settings as list } from '../../../config/settings.js'
+import { withoutPassword } from '../../../lib/store/address.js'
+import { isDefaultFolder, settingsOf } from '../connection/command-settings.js'
+import { retryWhileLocked } from '../connection/retry-while-locked.js'
+import { explain } from '../terminal/help.js'
+
+export function serveCommand(program: Command): void {
+  const serve = program
+    .command('serve')
+    .description('run the service until SIGTERM or SIGINT')
+    .addHelpText('after', ({ error }) =>
+      error
+        ? ''
+        : `\nSettings come from the environment, else from the JSON file, else they are these:\n${settingsHelp()}`,
+    )
+    .action(async (_options: unknown, command: Command) => {
+      const settings = settingsOf(command)
+      // From now on: a signal during the start ends the service as orderly as one after it.
+      const stopped = signal()
+      // Only here: to load libgit2 would double the time that every other command takes.
+      const { startStandAlone } = await import('../../../lib/stand-alone/stand-alone.js')
+      if (isDefaultFolder(settings)) await mkdir(settings.repositories, { recursive: true })
+      const service = await retryWhileLocked(async () => await startStandAlone(settings))
+      const script = fileURLToPath(new URL('../../../../scripts/commit-status', import.meta.url))
+      console.error(
+        `commit-status: serving ${service.url} for the repositories in ${settings.repositories}, store ` +
+          `${withoutPassword(settings.store)}; ` +
+          `next: create a token with ${relative('', script)} token create <user>`,
+      )
+      await stopped
+      endAfter(settings.limits.closeSeconds + STORE_SECONDS)
+      await service.close()
+      // What still hangs then is a look-up, on a disk that does not answer: nobody waits for it any more.
+      setTimeout(() => process.exit(), LOOK_UP_SECONDS * 1000).unref()
+    })
+  explain(serve, {
+    examples: ['commit-status serve', 'COMMIT_STATUS_PORT=9000 commit-status serve --config /etc/commit-status.json'],
+  })
+}
+
+/** How long the store may take to close once the last request has ended. */
+const STORE_SECONDS = 10
+
+/** How long look-ups that nobody waits for may take to end once the store is closed. */
+const LOOK_UP_SECONDS = 0.5
+
+/** Ends the process although something hangs, a disk above all: what was acknowledged is on disk. */
+function endAfter(seconds: number): void {
+  setTimeout(() => {
+    /* c8 ignore next 2 -- it takes a disk that hangs */
+    console.error(`commit-status: the service did not come to its end within ${seconds} s`)
+    process.exit(1)
+  }, seconds * 1000).unref()
+}
+
+/**
+ * Resolves at the first signal to stop; the next one ends the process at once, also where the system does not do so by
+ * itself, as with the first process of a container. What was acknowledged is on disk.
+ */
+async function signal(): Promise<void> {
+  await new Promise<void>((resolve) => {
+    let signals = 0
+    const stop = (name: NodeJS.Signals) => {
+      if (++signals > 1) process.exit(128 + constants.signals[name])
+      resolve()
+    }
+    process.on('SIGTERM', stop).on('SIGINT', stop)
+  })
+}
+
+function settingsHelp(): string {
+  return list
+    .map(
+      ({ key, environment, default: value, meaning }) =>
+        `  ${environment} (${key})\n      ${meaning}\n      default: ${value instanceof Array ? 'none' : value}`,
+    )
+    .join('\n')
+}

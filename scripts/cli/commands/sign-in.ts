@@ -1,0 +1,40 @@
+import type { Command } from 'commander'
+import { jsonLine } from '../../../lib/admin/ndjson.js'
+import { administer } from '../connection/administer.js'
+import { urlOption } from './address-options.js'
+import { explain } from '../terminal/help.js'
+
+interface SignInOptions {
+  readonly url?: URL
+  readonly end?: true
+  readonly json?: true
+}
+
+/** Links that sign people in to the pages of the running service. */
+export function signInCommand(program: Command): void {
+  const signIn = program
+    .command('sign-in')
+    .description('print a link that signs a user in to the pages, once, within ten minutes')
+    .argument('<user>', 'whom it signs in')
+    .addOption(urlOption())
+    .option('--end', 'end the sessions and links of the user instead')
+    .option('--json', 'print it as JSON')
+    .action(async (user: string, { url: base, end, json }: SignInOptions, command: Command) => {
+      if (end) {
+        const ended = await administer(command, async (admin, by) => await admin.endSignIns(user, by))
+        console.log(json ? jsonLine({ ended }) : `ended ${ended} sessions and links of ${user}`)
+        return
+      }
+      const made = await administer(command, async (admin, by) => await admin.createSignIn(user, by))
+      const { pathname, search } = new URL(made.url)
+      const url = base === undefined ? made.url : new URL(`.${pathname}${search}`, base).href
+      console.log(json ? jsonLine({ ...made, url }) : url)
+    })
+  explain(signIn, {
+    more: [
+      'Who opens the link is asked, and then has a session of eight hours in that browser. The link is for the ' +
+        'address of --url, else for the one that the service listens on.',
+    ],
+    examples: ['commit-status sign-in alice --url https://status.example.com', 'commit-status sign-in alice --end'],
+  })
+}

@@ -1,0 +1,241 @@
+import { createReadStream } from 'node:fs'
+import { resolve } from 'node:path'
+import { InvalidArgumentError, type Command } from 'commander'
+import { jsonLine, linesOf } from '../../../lib/admin/ndjson.js'
+import type { PruneFinding } from '../../../lib/admin/store-prune.js'
+import { migrateStore } from '../../../lib/embedding/open-store.js'
+import type { StoreCounts } from '../../../lib/parts/store-administration.js'
+import type { Task } from '../../../lib/parts/task.js'
+import { administer, type Use } from '../connection/administer.js'
+import { settingsOf } from '../connection/command-settings.js'
+import { explain } from '../terminal/help.js'
+import { print, printRecords } from '../terminal/output.js'
+import { visible } from '../terminal/visible.js'
+import { withProgress } from '../terminal/progress.js'
+import { timeOf } from '../terminal/time.js'
+
+export function storeCommand(program: Command): void {
+  const store = program
+    .command('store')
+    .helpCommand(false)
+    .description('count, check, copy, move and prune what is in the store')
+  for (const add of [
+    statsCommand,
+    exportCommand,
+    importCommand,
+    pruneCommand,
+    verifyCommand,
+    backupCommand,
+    migrateCommand,
+  ])
+    add(store)
+}
+
+function statsCommand(store: Command): void {
+  const made = store
+    .command('stats')
+    .description('count what is in the store')
+    .option('--json', 'print a JSON object')
+    .option('--top <n>', 'how many repositories to list, those with the most statuses', whole, 10)
+    .action(async (options: { json?: true; top: number }, command: Command) => {
+      const { top, ...counts } = await work(command, (administration) => administration.storeStatistics(options.top))
+      if (options.json) {
+        console.log(jsonLine({ ...counts, top }))
+        return
+      }
+      for (const [name, count] of Object.entries(counts)) console.log(`${name.padEnd(12)}  ${count ?? 'none'}`)
+      if (top.length > 0) console.log()
+      printRecords(
+        top,
+        { REPOSITORY: ({ repository }) => repository, STATUSES: ({ statuses }) => String(statuses) },
+        false,
+      )
+    })
+  explain(made, { examples: ['commit-status store stats --top 20'] })
+}
+
+function exportCommand(store: Command): void {
+  const made = store
+    .command('export')
+    .description('print everything as lines of JSON, for store import; they include the digests of tokens')
+    .option('--repository <owner/repo>', 'only the statuses of one repository, and the grants on it')
+    .action(async (options: { repository?: string }, command: Command) => {
+      await work(
+        command,
+        (administration) => administration.exportStore(options.repository ?? null),
+        async (lines) => {
+          await print(`${lines.join('\n')}\n`)
+        },
+        true,
+      )
+    })
+  explain(made, {
+    more: ['The last line counts the others and has their SHA-256: without it, an export is not whole.'],
+    examples: [
+      'commit-status store export | gzip | ssh other "gunzip | commit-status store import -"',
+      'commit-status store export --repository alice/hello > hello.jsonl',
+    ],
+  })
+}
+
+function importCommand(store: Command): void {
+  const made = store
+    .command('import')
+    .description('import an export, once all of it has been checked; each repository whole or not at all')
+    .argument('[file]', 'a file, or - for standard input', '-')
+    .action(async (file: string, _options: unknown, command: Command) => {
+      const { saved, ...counts } = await work(command, (administration, by, over) =>
+        administration.importStore(input(file, over), by),
+      )
+      console.log(
+        `${describeStoreCounts(counts)} imported; ${saved} of the statuses were new, or later than those here`,
+      )
+    })
+  explain(made, {
+    more: [
+      'Of two statuses of a context, the later updated_at wins. Grants of the export replace those of the same user. ' +
+        'Importing again changes nothing.',
+      'Warning: an import revives revoked tokens. Tokens that were revoked after the export become valid again.',
+    ],
+    examples: ['commit-status store import hello.jsonl'],
+  })
+}
+
+function pruneCommand(store: Command): void {
+  const made = store
+    .command('prune')
+    .description('remove statuses of what is gone, or too old (retention); without --yes, only count them')
+    .option('--gone-commits', 'those whose commit is gone from its repository')
+    .option('--gone-repositories', 'those whose repository is gone')
+    .option('--older-than <time>', 'those not updated since: 90d, or an ISO 8601 date', (text) => timeOf(text, 'ago'))
+    .option('--yes', 'remove them')
+    .option('--json', 'print a JSON object for each')
+    .action(
+      async (
+        options: { goneCommits?: true; goneRepositories?: true; olderThan?: string; yes?: true; json?: true },
+        command: Command,
+      ) => {
+        const { goneCommits = false, goneRepositories = false, olderThan = null, yes: remove = false } = options
+        if (!goneCommits && !goneRepositories && olderThan === null)
+          command.error('error: say what may go: --gone-commits, --gone-repositories or --older-than')
+        const findings: PruneFinding[] = []
+        const { statuses, kept } = await work(
+          command,
+          (administration, by) => administration.pruneStore({ goneCommits, goneRepositories, olderThan, remove }, by),
+          (found) => {
+            findings.push(...found)
+          },
+        )
+        printRecords(
+          findings,
+          {
+            REPOSITORY: ({ repository }) => repository,
+            STATUSES: (found) => String(found.statuses),
+            WHY: ({ reason, because }) => (because === undefined ? reason : `${reason}: ${because}`),
+          },
+          options.json,
+        )
+        if (!options.json)
+          console.log(remove ? `${statuses} statuses removed` : `${statuses} statuses would go; --yes removes them`)
+        if (kept === 0) return
+        console.error(`commit-status: ${kept} statuses are kept, since it cannot be told whether they may go`)
+        process.exitCode = 1
+      },
+    )
+  explain(made, {
+    more: [
+      'Statuses of a repository that cannot be read are kept and reported, and the exit status is 1. Grants stay: ' +
+        'see repo delete.',
+    ],
+    examples: [
+      'commit-status store prune --gone-repositories --older-than 365d',
+      'commit-status store prune --gone-repositories --older-than 365d --yes',
+    ],
+  })
+}
+
+function verifyCommand(store: Command): void {
+  const made = store
+    .command('verify')
+    .description('read everything and check every checksum; exit status 1 when something is damaged')
+    .option('--json', 'print a JSON object')
+    .action(async (options: { json?: true }, command: Command) => {
+      const findings = await work(command, (administration) => administration.verifyStore())
+      const isSound = findings.damaged === 0 && findings.problems.length === 0
+      if (!isSound) process.exitCode = 1
+      if (options.json) {
+        console.log(jsonLine(findings))
+        return
+      }
+      for (const problem of findings.problems) console.log(visible(problem))
+      for (const key of findings.keys) console.log(`damaged: ${visible(key)}`)
+      if (findings.damaged > findings.keys.length) console.log(`and ${findings.damaged - findings.keys.length} more`)
+      console.log(`${describeStoreCounts(findings)}, ${findings.damaged} damaged`)
+      if (!isSound) console.error('commit-status: the store is damaged; restore it from a backup')
+    })
+  explain(made, { examples: ['commit-status store verify > /dev/null'] })
+}
+
+function backupCommand(store: Command): void {
+  const made = store
+    .command('backup')
+    .description('copy the store, as it is at one moment, while it is in use or not; the copy is a store')
+    .argument('<dir>', 'a folder that is new or empty')
+    .action(async (folder: string, _options: unknown, command: Command) => {
+      const path = resolve(folder)
+      const counts = await work(command, (administration) => administration.backUpStore(path))
+      console.log(`${describeStoreCounts(counts)} copied to ${path}`)
+    })
+  explain(made, { examples: ['commit-status store backup /var/backups/commit-status/$(date +%F)'] })
+}
+
+function migrateCommand(store: Command): void {
+  const made = store
+    .command('migrate')
+    .description(
+      'make the tables of a store in a database, or bring them to the version of this program; may run anywhere ' +
+        'at any time',
+    )
+    .action(async (_options: unknown, command: Command) => {
+      const migrated = await migrateStore(settingsOf(command).store)
+      if (!migrated) console.log('a LevelDB store has no tables: nothing to do')
+      else if (migrated.from === migrated.to) console.log(`the tables are of version ${migrated.to} already`)
+      else console.log(`the tables are of version ${migrated.to} now`)
+    })
+  explain(made, {
+    examples: ['COMMIT_STATUS_STORE=postgres://db.example.com/commit_status commit-status store migrate'],
+  })
+}
+
+/** Does long work, wherever the store is. */
+async function work<Result, Item>(
+  command: Command,
+  begin: (...given: Parameters<Use<Result>>) => Task<Result, Item>,
+  take?: (items: readonly Item[]) => Promise<void> | void,
+  isPrinting = false,
+): Promise<Result> {
+  return await administer(command, async (...given) => await withProgress(begin(...given), take, isPrinting))
+}
+
+/**
+ * The lines of a file, `-` being standard input; nothing is read before they are asked for.
+ * @param over ends the waiting for more
+ */
+async function* input(file: string, over: AbortSignal): AsyncGenerator<string> {
+  const text = file === '-' ? process.stdin : createReadStream(file)
+  try {
+    yield* linesOf(text, { signal: over })
+  } finally {
+    // Or this process would live for as long as whoever writes there.
+    text.destroy()
+  }
+}
+
+function whole(text: string): number {
+  if (!/^\d{1,4}$/.test(text)) throw new InvalidArgumentError('It must be a whole number, 9999 at the most.')
+  return Number(text)
+}
+
+function describeStoreCounts({ statuses, tokens, grants }: StoreCounts): string {
+  return `${statuses} statuses, ${tokens} tokens, ${grants} grants`
+}

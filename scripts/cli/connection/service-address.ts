@@ -1,0 +1,19 @@
+/** What stands in an `Authorization` header; anything longer is some other file. */
+const TOKEN = /^[\x21-\x7e]{1,1000}$/
+
+/** The base of a service's addresses, with a slash at its end; `undefined` for what is none. */
+export function serviceAddress(text: string): URL | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return undefined
+  if (!url.pathname.endsWith('/')) url.pathname += '/'
+  return url
+}
+
+/** Whether an address has what none of a service has; to be told without the address, which may hold a password. */
+export function hasMore(url: URL): boolean {
+  return url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== ''
+}
+
+export function isToken(text: string): boolean {
+  return TOKEN.test(text)
+}

@@ -1,0 +1,195 @@
+import type { CommitStatus } from '../../../lib/commit-status.js'
+import { catalogue } from '../../../lib/errors.js'
+import { parseObjectId } from '../../../lib/object-id.js'
+import type { Requirement, Verdict } from '../../../lib/verdict/verdict.js'
+import { patternMatcher } from '../../../lib/verdict/pattern.js'
+import { askList, askVerdict, NoAnswer, shown, type AskedCommit } from '../connection/verdict-client.js'
+import { visible } from '../terminal/visible.js'
+import {
+  git,
+  GateError,
+  readConfiguration,
+  ruleFor,
+  serviceOf,
+  type AddedRule,
+  type GateConfiguration,
+} from './rules.js'
+
+/** Whoever pushes waits no longer. */
+const MILLISECONDS = 4_500
+
+/** Questions at a time. */
+const AT_ONCE = 8
+
+/** As many statuses of a commit are told. */
+const MAX_LINES = 20
+
+/** A ref that a push creates, moves or deletes. */
+export interface RefChange {
+  readonly ref: string
+  readonly old: string
+  readonly new: string
+}
+
+export interface Judgement {
+  readonly isRefused: boolean
+  /** Why, in lines for whoever pushes. */
+  readonly lines: readonly string[]
+}
+
+/** The lines that git gives a `pre-receive` hook. */
+export function parseChanges(input: string): RefChange[] {
+  return input
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => {
+      const [old = '', id = '', ...ref] = line.split(' ')
+      return { old, new: id, ref: ref.join(' ') }
+    })
+}
+
+/** Judges a push, or one ref of it. Never rejects: what cannot be told is refused, and said. */
+export async function judgePush(changes: readonly RefChange[]): Promise<Judgement> {
+  let timer: NodeJS.Timeout | undefined
+  // Of a disk that hangs, or a file that is a pipe, no signal tells.
+  const late = new Promise<Judgement>((resolve) => {
+    timer = setTimeout(() => {
+      resolve(refusal('the push is refused: it could not be judged in time'))
+    }, MILLISECONDS + 250)
+  })
+  try {
+    return await Promise.race([judgeAll(changes), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+async function judgeAll(changes: readonly RefChange[]): Promise<Judgement> {
+  const signal = AbortSignal.timeout(MILLISECONDS)
+  try {
+    const configuration = await readConfiguration()
+    const judged: Judgement[] = []
+    for (let start = 0; start < changes.length; start += AT_ONCE) {
+      const some = changes.slice(start, start + AT_ONCE)
+      judged.push(...(await Promise.all(some.map(async (change) => await judgeRef(change, configuration, signal)))))
+    }
+    return { isRefused: judged.some(({ isRefused }) => isRefused), lines: judged.flatMap(({ lines }) => lines) }
+  } catch (error) {
+    return refusal(`the push is refused: ${wordsOf(error)}`)
+  }
+}
+
+async function judgeRef(change: RefChange, configuration: GateConfiguration, signal: AbortSignal): Promise<Judgement> {
+  const passes = { isRefused: false, lines: [] }
+  try {
+    // Deleting is git's to forbid: receive.denyDeletes.
+    if (isNone(change.new)) return passes
+    const rule = ruleFor(change.ref, configuration)
+    if (!rule || (rule.allowCreate && isNone(change.old))) return passes
+    if (!parseObjectId(change.new)) throw new GateError(`${JSON.stringify(change.new)} is no full id`)
+    // A tag counts as the commit that it names; in quarantine only git sees it.
+    const sha = await git('rev-parse', '--verify', '--quiet', `${change.new}^{commit}`).catch(() => {
+      throw new GateError(`${change.new.slice(0, 7)} names no commit`)
+    })
+    const commit = { ...(await serviceOf(configuration)), sha }
+    return await judgeCommit(change.ref, commit, rule, signal)
+  } catch (error) {
+    return refusal(`${visible(change.ref)} is refused: ${wordsOf(error)}`)
+  }
+}
+
+async function judgeCommit(ref: string, commit: AskedCommit, rule: AddedRule, signal: AbortSignal): Promise<Judgement> {
+  const { require, by, stale } = rule
+  const needs = `${visible(ref)} needs ${describeRule(rule)}`
+  let verdict: Verdict
+  try {
+    verdict = await askVerdict(commit, { require, by, ...(stale !== undefined && { stale }) }, signal)
+  } catch (error) {
+    if (!(error instanceof NoAnswer) || error.reason !== catalogue.commit_not_found.text) throw error
+    return refusal(
+      needs,
+      `  ${commit.sha.slice(0, 7)} was never pushed here, so no check has seen it:`,
+      '    git push origin HEAD:refs/heads/wip/fix, wait for the checks, push again',
+    )
+  }
+  if (verdict.verdict === 'success') return { isRefused: false, lines: [] }
+  // What there is of it explains; it decides nothing.
+  const list = await askList(commit, undefined, signal).catch(() => undefined)
+  const rows = rowsOf(verdict, list?.list.statuses ?? [])
+  return refusal(needs, ...alignedRows(rows.slice(0, MAX_LINES)), ...(rows.length > MAX_LINES ? ['  …'] : []))
+}
+
+/** What a rule asks for, in words. */
+export function describeRule({ require, by, stale, allowCreate }: AddedRule): string {
+  return [
+    require.length === 0 ? 'every check, and one at least' : require.map(visible).join(', '),
+    ...(by.length > 0 ? [`by ${by.map(visible).join(' or ')}`] : []),
+    ...(stale === undefined ? [] : [`pending for ${stale} at most`]),
+    ...(allowCreate ? ['unless it is new'] : []),
+  ].join(', ')
+}
+
+type Row = readonly [context: string, state: string, ...more: string[]]
+
+/** What stands in the way, by what is required: the failed ones, the pending ones, and what is not there. */
+function rowsOf({ required }: Verdict, statuses: readonly CommitStatus[]): Row[] {
+  const wanted = required.length > 0 ? required : [{ require: '*', state: 'failure' as const }]
+  const rows = wanted.filter(({ state }) => state !== 'success').flatMap((each) => rowsFor(each, statuses))
+  return [...new Map(rows.map((row) => [row[0], row])).values()]
+}
+
+function rowsFor(
+  { require, state }: Requirement | { require: string; state: 'failure' },
+  statuses: readonly CommitStatus[],
+): Row[] {
+  const there = statuses.filter(({ context }) => patternMatcher(require)(context))
+  if (there.length === 0) return [[shown(require), 'no report yet']]
+  if (state === null) return [[shown(require), 'no report yet by whom it is required']]
+  const rows = there.filter((status) => status.state !== 'success').map(rowOf)
+  return rows.length > 0 ? rows : [[shown(require), state]]
+}
+
+function rowOf({ context, state, description, target_url }: CommitStatus): Row {
+  return [shown(context), shown(state), ...[description, target_url].flatMap((text) => (text ? [shown(text)] : []))]
+}
+
+function alignedRows(rows: readonly Row[]): string[] {
+  const width = (column: 0 | 1): number =>
+    Math.max(0, ...rows.map((row) => (row.length > 2 || column === 0 ? row[column].length : 0)))
+  const [contexts, states] = [Math.min(width(0), 40), width(1)]
+  return rows.map(([context, state, ...more]) =>
+    ['', context.padEnd(contexts), more.length > 0 ? state.padEnd(states) : state, ...more].join('  ').trimEnd(),
+  )
+}
+
+function refusal(...lines: string[]): Judgement {
+  return { isRefused: true, lines: lines.map((line, index) => (index === 0 ? `commit-status: ${line}` : line)) }
+}
+
+function isNone(id: string): boolean {
+  return /^0+$/.test(id)
+}
+
+function wordsOf(error: unknown): string {
+  return shown(error instanceof Error ? error.message : String(error)).replaceAll(/\s+/g, ' ')
+}
+
+/** What would happen to a push of a commit to a ref, and why. */
+export async function explainPush(ref: string, sha: string): Promise<Judgement> {
+  const old = 'an older commit'
+  const judged = await judgePush([{ ref, old, new: sha }])
+  if (judged.isRefused) return judged
+  const rule = ruleFor(ref, await readConfiguration())
+  if (!rule) return { isRefused: false, lines: [`${visible(ref)} is not protected: no rule matches it`] }
+  const { repository, url } = await serviceOf(await readConfiguration())
+  return {
+    isRefused: false,
+    lines: [
+      `${visible(ref)} may be pushed to ${visible(sha.slice(0, 7))}`,
+      `  rules       ${rule.patterns.map(visible).join(', ')}`,
+      `  needs       ${describeRule(rule)}`,
+      `  repository  ${repository}, at ${url.origin}`,
+      '  verdict     success',
+    ],
+  }
+}

@@ -1,0 +1,173 @@
+import { execFile } from 'node:child_process'
+import { readFile, stat } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import { errorMessage } from '../../../lib/errors.js'
+import { parseRepositoryName } from '../../../lib/repository-name.js'
+import { patternMatcher } from '../../../lib/verdict/pattern.js'
+import { verdictRule } from '../../../lib/verdict/rule.js'
+import { repositoryAt } from '../connection/checkout.js'
+import { hasMore, isToken, serviceAddress } from '../connection/service-address.js'
+
+/** The gate cannot be sure: whatever is protected is refused, with these words. */
+export class GateError extends Error {
+  override readonly name = 'GateError'
+}
+
+/** What git's configuration says of refs that a pattern matches. */
+export interface RefRule {
+  /** `*` stands for any characters, as in patterns of contexts. */
+  readonly pattern: string
+  readonly require: string[]
+  readonly by: string[]
+  stale?: string
+  allowCreate: boolean
+  /** What is wrong with it. */
+  readonly problems: string[]
+}
+
+export interface GateConfiguration {
+  readonly rules: readonly RefRule[]
+  readonly url?: string
+  readonly tokenFile?: string
+  readonly repository?: string
+}
+
+/** All rules that match a ref, as one. */
+export interface AddedRule {
+  readonly patterns: readonly string[]
+  readonly require: readonly string[]
+  readonly by: readonly string[]
+  readonly stale?: string
+  readonly allowCreate: boolean
+}
+
+/** As `git config` has it: of the repository, the user and the system, with all that they include. */
+export async function readConfiguration(): Promise<GateConfiguration> {
+  const texts: Record<string, string> = {}
+  const rules = new Map<string, RefRule>()
+  for (const entry of (await configuration()).split('\0')) {
+    if (entry === '') continue
+    const end = entry.indexOf('\n')
+    // Without a value it is one that is set.
+    const [key, value] = end === -1 ? [entry, 'true'] : [entry.slice(0, end), entry.slice(end + 1)]
+    const name = key.slice(key.lastIndexOf('.') + 1)
+    if (key.lastIndexOf('.') === key.indexOf('.')) {
+      if (!['url', 'tokenfile', 'repository'].includes(name))
+        throw new GateError(`there is no setting ${key} of the gate`)
+      texts[name] = value
+      continue
+    }
+    const pattern = key.slice(key.indexOf('.') + 1, key.lastIndexOf('.'))
+    const rule = rules.get(pattern) ?? { pattern, require: [], by: [], allowCreate: false, problems: [] }
+    rules.set(pattern, rule)
+    add(rule, name, value)
+  }
+  for (const { pattern } of rules.values())
+    if (!/^(?:refs\/|\*)/.test(pattern))
+      throw new GateError(`the rule ${JSON.stringify(pattern)} protects nothing: the name of a ref begins with refs/`)
+  const { url, tokenfile, repository } = texts
+  return {
+    rules: [...rules.values()],
+    ...(url !== undefined && { url }),
+    ...(tokenfile !== undefined && { tokenFile: tokenfile }),
+    ...(repository !== undefined && { repository }),
+  }
+}
+
+async function configuration(): Promise<string> {
+  try {
+    const args = ['config', '--null', '--includes', '--get-regexp', '^commit-status\\.']
+    return (await promisify(execFile)('git', args, { maxBuffer: 1 << 24 })).stdout
+  } catch (error) {
+    // 1: there is nothing of the kind.
+    if (error instanceof Error && 'code' in error && error.code === 1) return ''
+    throw new GateError(`git's configuration cannot be read: ${gitSays(error)}`)
+  }
+}
+
+/** `git config` gives names of variables in lower case. */
+function add(rule: RefRule, name: string, value: string): void {
+  if (name === 'require') rule.require.push(value)
+  else if (name === 'by') rule.by.push(value)
+  else if (name === 'stale') rule.stale = value
+  else if (name !== 'allowcreate') rule.problems.push(`there is no ${name} in a rule of the gate`)
+  else if (/^(?:true|yes|on|1)$/i.test(value)) rule.allowCreate = true
+  else if (/^(?:false|no|off|0|)$/i.test(value)) rule.allowCreate = false
+  else rule.problems.push(`allowCreate is true or false, not ${JSON.stringify(value)}`)
+}
+
+/**
+ * What is asked of a ref; `undefined`: it is not protected. What rules require adds up, and so do the users; a ref may
+ * be created only when all of them allow it.
+ * @throws GateError when a rule for it is wrong
+ */
+export function ruleFor(ref: string, { rules }: GateConfiguration): AddedRule | undefined {
+  const matching = rules.filter(({ pattern }) => patternMatcher(pattern)(ref))
+  if (matching.length === 0) return undefined
+  const stale = matching.flatMap((rule) => rule.stale ?? [])
+  const added = {
+    patterns: matching.map(({ pattern }) => pattern),
+    require: [...new Set(matching.flatMap(({ require }) => require))],
+    by: [...new Set(matching.flatMap(({ by }) => by))],
+    allowCreate: matching.every(({ allowCreate }) => allowCreate),
+  }
+  const problems = matching.flatMap(({ pattern, problems }) => problems.map((words) => `${pattern}: ${words}`))
+  if (problems.length > 0) throw new GateError(problems.join('; '))
+  try {
+    const lengths = stale.map((text) => ({
+      text,
+      length: verdictRule({ stale: text }).staleMilliseconds ?? 0,
+    }))
+    verdictRule({ require: added.require, by: added.by })
+    const [shortest] = lengths.sort((one, other) => one.length - other.length)
+    return { ...added, ...(shortest && { stale: shortest.text }) }
+  } catch (error) {
+    throw new GateError(`${added.patterns.join(', ')}: ${errorMessage(error)}`)
+  }
+}
+
+/**
+ * Where to ask, as whom, and about which repository.
+ * @throws GateError
+ */
+export async function serviceOf({ url: text, tokenFile, repository }: GateConfiguration): Promise<{
+  url: URL
+  token: string
+  repository: string
+}> {
+  if (text === undefined) throw new GateError('commit-status.url is not set: the address of the service')
+  const url = serviceAddress(text)
+  // Without it: it may hold a password.
+  if (!url || hasMore(url)) throw new GateError('commit-status.url must be like https://status.example.com')
+  if (tokenFile === undefined) throw new GateError('commit-status.tokenFile is not set: a file with a token in it')
+  const token = (await readToken(tokenFile)).trim()
+  if (!isToken(token)) throw new GateError(`what is in ${tokenFile} is no token`)
+  const name = repository ?? repositoryAt((await git('rev-parse', '--absolute-git-dir')).replace(/\/\.git$/, ''))
+  if (name === undefined || !parseRepositoryName(name))
+    throw new GateError(`set commit-status.repository to <owner>/<repo>: ${name ?? 'the path'} does not tell it`)
+  return { url, token, repository: name }
+}
+
+/** Only of a file: from a pipe nothing might ever come, and a process that reads one does not end. */
+async function readToken(path: string): Promise<string> {
+  try {
+    return (await stat(path)).isFile() ? await readFile(path, 'utf8') : ''
+  } catch (error) {
+    throw new GateError(`the token cannot be read: ${errorMessage(error)}`)
+  }
+}
+
+/** @throws GateError */
+export async function git(...args: string[]): Promise<string> {
+  try {
+    return (await promisify(execFile)('git', args)).stdout.trimEnd()
+  } catch (error) {
+    throw new GateError(`git says: ${gitSays(error)}`)
+  }
+}
+
+function gitSays(error: unknown): string {
+  const said =
+    error instanceof Error && 'stderr' in error && typeof error.stderr === 'string' ? error.stderr.trim() : ''
+  return errorMessage(said === '' ? error : said)
+}

@@ -1,0 +1,43 @@
+import { styleText } from 'node:util'
+import ms from 'ms'
+import { isState, type State } from '../../../lib/commit-status.js'
+import { visible } from './visible.js'
+
+const COLOURS = { success: 'green', pending: 'yellow', failure: 'red', error: 'red' } as const satisfies Record<
+  State,
+  string
+>
+
+/** A state in its colour, where standard output is a terminal; NO_COLOR and FORCE_COLOR are heeded. */
+export function paintedState(state: State): string {
+  return styleText(COLOURS[state], state, { stream: process.stdout })
+}
+
+/** A verdict, or a text of the service that may be a state, in its colour. */
+export function paintedText(text: string): string {
+  return isState(text) ? paintedState(text) : visible(text)
+}
+
+const SIGNS = { success: '✓', pending: '●', failure: '✗' } as const
+
+/** The sign of a combined state, in its colour; a dot where nothing is known. */
+export function sign(state: keyof typeof SIGNS | null | undefined): string {
+  const stream = process.stdout
+  return state ? styleText(COLOURS[state], SIGNS[state], { stream }) : styleText('dim', '·', { stream })
+}
+
+/** The contexts that failed. */
+export function failedList(contexts: readonly string[]): string {
+  return styleText('red', `[${contexts.map(visible).join(', ')}]`, { stream: process.stdout })
+}
+
+export function emphasised(text: string): string {
+  return styleText('bold', text, { stream: process.stdout })
+}
+
+/** A time as a person wants it, on a terminal; elsewhere as it is. */
+export function shownTime(iso: string): string {
+  if (!process.stdout.isTTY) return iso
+  const passed = Date.now() - Date.parse(iso)
+  return passed < 1000 ? 'now' : `${ms(passed, { long: true })} ago`
+}

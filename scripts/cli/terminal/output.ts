@@ -1,0 +1,52 @@
+import { once } from 'node:events'
+import Table from 'cli-table3'
+import { jsonLine } from '../../../lib/admin/ndjson.js'
+import { visible } from './visible.js'
+
+/** Prints records: one JSON object a line for scripts, or a table for people; nothing when there are none. */
+export function printRecords<T extends object>(
+  records: readonly T[],
+  columns: Readonly<Record<string, (record: T) => string>>,
+  json: boolean | undefined,
+): void {
+  if (json) for (const record of records) console.log(jsonLine(record))
+  else if (records.length > 0)
+    console.log(
+      table(
+        Object.keys(columns),
+        records.map((record) => Object.values(columns).map((cell) => visible(cell(record)))),
+      ),
+    )
+}
+
+/** Writes a text of any length to standard output, no faster than it is read there. */
+export async function print(text: string): Promise<void> {
+  if (!process.stdout.write(text)) await once(process.stdout, 'drain')
+}
+
+/** A table without borders, which `awk` and `cut` read as well as people do. */
+export function table(titles: string[], rows: string[][]): string {
+  const none = [
+    'top',
+    'top-mid',
+    'top-left',
+    'top-right',
+    'bottom',
+    'bottom-mid',
+    'bottom-left',
+    'bottom-right',
+    'left',
+    'left-mid',
+    'mid',
+    'mid-mid',
+    'right',
+    'right-mid',
+  ]
+  const drawn = new Table({
+    head: titles,
+    chars: { ...Object.fromEntries(none.map((name) => [name, ''])), middle: '  ' },
+    style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [] },
+  })
+  drawn.push(...rows)
+  return drawn.toString().replaceAll(/ +$/gm, '')
+}

@@ -1,0 +1,108 @@
+import { setTimeout } from 'node:timers/promises'
+import type { StatusList } from '../../../lib/status-list.js'
+import { milliseconds } from '../../../lib/verdict/duration.js'
+import { patternMatcher } from '../../../lib/verdict/pattern.js'
+import type { VerdictQuery } from '../../../lib/verdict/rule.js'
+import type { Verdict } from '../../../lib/verdict/verdict.js'
+import { askList, askVerdict, NoAnswer, shown, type AskedCommit } from '../connection/verdict-client.js'
+import { SettledStatuses } from './settled-statuses.js'
+
+/** Exit statuses. */
+const SUCCESS = 0
+const FAILED = 1
+const NO_VERDICT = 3
+const REFUSED = 4
+
+/** How long one question is left with the service, and how much longer an answer may take. */
+const WAIT_SECONDS = 30
+const ANSWER_MILLISECONDS = 15_000
+
+/** Without a requirement nobody knows what is still to come: so long nothing may have changed. */
+const QUIET_SECONDS = 10
+
+/** Before the next question to a service that lets nobody wait. */
+const POLL_MILLISECONDS = 2_000
+
+const FIRST_PAUSE_MILLISECONDS = 500
+const LONGEST_PAUSE_MILLISECONDS = 30_000
+
+export interface WaitingTime {
+  /** How long to wait at the most. */
+  readonly milliseconds: number
+  readonly failFast: boolean
+  readonly json: boolean
+}
+
+/** Waits for the verdict of a commit, and prints what comes. @returns the exit status */
+export async function waitForVerdict(commit: AskedCommit, query: VerdictQuery, time: WaitingTime): Promise<number> {
+  const until = performance.now() + time.milliseconds
+  const left = (): number => Math.max(0, until - performance.now())
+  const settled = new SettledStatuses(time.json)
+  let pause = FIRST_PAUSE_MILLISECONDS
+  let known: string | undefined
+  let verdict: Verdict | undefined
+  let quietSince = Infinity
+  let failure: NoAnswer | undefined
+  while (left() > 0) {
+    try {
+      const seconds = Math.min(WAIT_SECONDS, Math.ceil(left() / 1000), secondsOfQuiet(quietSince))
+      const asked = performance.now()
+      const signal = AbortSignal.timeout(seconds * 1000 + ANSWER_MILLISECONDS)
+      const found = await askList(commit, known === undefined ? undefined : { etag: known, seconds }, signal)
+      if (found) {
+        known = found.etag === '' ? undefined : found.etag
+        settled.show(found.list)
+        quietSince = Infinity
+      }
+      verdict = await askVerdict(commit, query, AbortSignal.timeout(ANSWER_MILLISECONDS))
+      failure = undefined
+      pause = FIRST_PAUSE_MILLISECONDS
+      if (verdict.verdict === 'success') {
+        if (verdict.required.length > 0) return settled.end(verdict, SUCCESS)
+        quietSince = Math.min(quietSince, performance.now())
+        if (performance.now() - quietSince >= QUIET_SECONDS * 1000) return settled.end(verdict, SUCCESS)
+      } else quietSince = Infinity
+      if (verdict.verdict === 'failure' && (time.failFast || isSettled(settled.list, verdict, query)))
+        return settled.end(verdict, FAILED)
+      if (performance.now() - asked < POLL_MILLISECONDS / 2 && (!found || known === undefined))
+        await setTimeout(Math.min(POLL_MILLISECONDS, left()))
+    } catch (error) {
+      if (!(error instanceof NoAnswer)) throw error
+      if (error.status !== undefined && [400, 401, 403, 404, 422].includes(error.status)) {
+        console.error(`commit-status: ${error.message}`)
+        return REFUSED
+      }
+      failure = error
+      console.error(`commit-status: ${error.message}; trying again`)
+      await setTimeout(Math.min(left(), Math.max(pause * (1 + Math.random()), error.retryAfter)))
+      pause = Math.min(pause * 2, LONGEST_PAUSE_MILLISECONDS)
+    }
+  }
+  if (verdict?.verdict === 'failure' && !failure) return settled.end(verdict, FAILED)
+  console.error(`commit-status: no verdict in time: ${failure?.message ?? describeMissing(verdict, settled.list)}`)
+  return NO_VERDICT
+}
+
+function secondsOfQuiet(since: number): number {
+  if (since === Infinity) return WAIT_SECONDS
+  return Math.max(1, Math.ceil(QUIET_SECONDS - (performance.now() - since) / 1000))
+}
+
+/** Whether nothing that is required is still to come: then a failure is all that there will be. */
+function isSettled(list: StatusList | undefined, { required }: Verdict, { stale }: VerdictQuery): boolean {
+  if (required.some(({ state }) => state === null)) return false
+  const patterns = (required.length > 0 ? required.map(({ require }) => require) : ['*']).map(patternMatcher)
+  const oldest = stale === undefined ? -Infinity : Date.now() - (milliseconds(stale) ?? Infinity)
+  return !list?.statuses.some(
+    ({ context, state, updated_at }) =>
+      state === 'pending' && Date.parse(updated_at) >= oldest && patterns.some((matches) => matches(context)),
+  )
+}
+
+function describeMissing(verdict: Verdict | undefined, list: StatusList | undefined): string {
+  const missing = verdict?.required.filter(({ state }) => state === null || state === 'pending') ?? []
+  if (missing.length > 0)
+    return missing.map(({ require, state }) => `${shown(require)} (${state ?? 'no report yet'})`).join(', ')
+  const pending = list?.statuses.filter(({ state }) => state === 'pending').map(({ context }) => shown(context)) ?? []
+  return pending.length > 0 ? `${pending.join(', ')} (pending)` : 'no report yet'
+}

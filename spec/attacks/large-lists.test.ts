@@ -1,0 +1,128 @@
+// Commits with more contexts than anybody looks at. 16 anonymous lists of 10,000 contexts of 10 KB at once ended the
+// process (the heap was full), a list over 512 MB was 500 for ever, clients that read at full speed were taken for slow
+// ones, and the commands ended in a stack trace or in "too many changes wait for the disk".
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import { join } from 'node:path'
+import t from 'tap'
+import { readSettings } from '../../lib/stand-alone/settings.js'
+import { isLong } from '../faults/fault.js'
+import { CommandPlace, withoutProgress } from '../fixtures/command.js'
+import { writeExport } from '../fixtures/export-file.js'
+import { makeRepositoryWithCommit } from '../fixtures/git.js'
+import { hostCommit } from '../fixtures/hosted-commit.js'
+import { refused } from '../fixtures/refusal.js'
+import { needsLevel } from '../fixtures/service.js'
+
+t.test('A report that would add one context more than the limit: 422 that names it, after check 9', async (t) => {
+  const defaults = readSettings({ environment: {}, home: '/', directory: '/' })
+  const hosted = await hostCommit(t, { settings: { limits: { ...defaults.limits, contexts: 3 } } })
+  for (const context of ['a', 'b', 'c'])
+    t.equal((await hosted.report({ state: 'pending', context })).status, 201, context)
+  const before = await hosted.stored()
+  const text = 'too many contexts on the commit: limits.contexts is 3'
+  refused(t, await hosted.report({ state: 'success', context: 'd' }), 422, text)
+  refused(
+    t,
+    await hosted.report({ state: 'wrong', context: 'd' }),
+    422,
+    /^state /,
+    'the rules of the fields come before',
+  )
+  t.strictSame(await hosted.stored(), before, 'nothing is saved')
+  t.equal((await hosted.report({ state: 'success', context: 'b' })).status, 201, 'to replace goes on')
+  const { admin } = hosted.service
+  await admin.renameRepository('alice/hello', 'alice/world')
+  t.equal((await hosted.list()).body['state'], null, 'a rename is not bound by it')
+  await admin.renameRepository('alice/world', 'alice/hello')
+  t.equal((await hosted.stored()).length, 3)
+})
+
+t.test('Every command works on a commit of 100,000 contexts', { skip: needsLevel }, async (t) => {
+  const place = new CommandPlace(t.testdir())
+  const { sha } = await makeRepositoryWithCommit(place.repositories, 'alice/hello')
+  const file = join(place.folder, 'export')
+  await writeExport(file, { name: 'alice/hello', sha, contexts: 100_000, description: 'd' })
+  const run = async (...args: string[]): Promise<string> => {
+    const { status, stdout, stderr } = withoutProgress(await place.run(args))
+    t.strictSame([status, stderr], [0, ''], args.join(' '))
+    return stdout
+  }
+  for (const running of [false, true]) {
+    if (running) await place.serve(t)
+    t.match(await run('store', 'import', file), '100000 statuses')
+    // To draw so long a table takes a quarter of a minute.
+    if (isLong && !running) t.equal((await run('status', 'list', 'alice/hello', sha)).split('\n').length, 100_002)
+    await run('repo', 'rename', 'alice/hello', 'alice/world')
+    t.equal((await run('status', 'list', 'alice/world', sha, '--json')).split('"context":').length - 1, 100_000)
+    t.match(await run('status', 'delete', 'alice/world', sha), '100000')
+    t.equal(await run('status', 'list', 'alice/world', sha, '--json'), '')
+  }
+})
+
+t.test('48 lists of 10 MB at once, with a heap of 768 MB: each is whole, or 503 before it begins', async (t) => {
+  const place = new CommandPlace(t.testdir())
+  const commits: string[] = []
+  for (const name of ['alice/a', 'alice/b', 'alice/c', 'alice/d']) {
+    const { sha } = await makeRepositoryWithCommit(place.repositories, name, { public: true })
+    commits.push(`/api/v1/repos/${name}/commits/${sha}/statuses`)
+    const file = join(place.folder, 'export')
+    await writeExport(file, { name, sha, contexts: 10_000, description: 'd'.repeat(900) })
+    t.match(await place.run(['store', 'import', file]), { status: 0 })
+  }
+  const { sha } = await makeRepositoryWithCommit(place.repositories, 'alice/small', { public: true })
+  const small = `/api/v1/repos/alice/small/commits/${sha}/statuses`
+  const { url, child, end } = await place.serve(t, {
+    environment: { NODE_OPTIONS: '--max-old-space-size=768', COMMIT_STATUS_LOG_LEVEL: 'error' },
+  })
+  const alone = await Promise.all(commits.map(async (path) => await listed(url + path)))
+  for (const { status, bytes } of alone) t.ok(status === 200 && bytes > 10_000_000, `${status} with ${bytes} bytes`)
+
+  const waits: number[] = []
+  const state = { over: false }
+  const others = (async () => {
+    while (!state.over) {
+      const start = performance.now()
+      t.equal((await listed(url + small)).status, 200)
+      waits.push(performance.now() - start)
+    }
+  })()
+  const asked = Array.from({ length: 48 }, async (_, index) => {
+    const which = index % commits.length
+    return { which, ...(await listed(url + (commits[which] ?? ''))) }
+  })
+  const begun = performance.now()
+  const answers = await Promise.all(asked)
+  const took = performance.now() - begun
+  state.over = true
+  await others
+  for (const { which, status, digest, retryAfter } of answers) {
+    if (status === 200) t.equal(digest, alone[which]?.digest, 'whole')
+    else t.ok(status === 503 && Number(retryAfter) > 0, `${status}, Retry-After: ${retryAfter}`)
+  }
+  t.ok(answers.some(({ status }) => status === 200))
+  const longest = Math.max(...waits)
+  t.comment(`longest wait of the others: ${Math.round(longest)} ms, of all lists ${Math.round(took)} ms`)
+  // Less than a second, or on a machine that is busy with other things a part of what the lists take.
+  t.ok(longest < Math.max(1000, took / 4), 'others go on')
+  t.equal(child.exitCode, null, 'it is still there')
+  t.equal((await end('SIGTERM')).status, 0)
+})
+
+/** Reads an answer as fast as it comes. */
+async function listed(url: string) {
+  const [response] = (await once(get(url, { agent: false }), 'response')) as [IncomingMessage]
+  const hash = createHash('sha256')
+  let bytes = 0
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    hash.update(chunk)
+    bytes += chunk.length
+  }
+  return {
+    status: response.statusCode,
+    bytes,
+    digest: hash.digest('hex'),
+    retryAfter: response.headers['retry-after'],
+  }
+}

@@ -1,0 +1,108 @@
+// A private repository that takes longer to be refused than one that does not exist gives away its name to whoever asks
+// often enough. Once it took 2.8 µs longer, and 30,000 requests of each were enough to tell.
+import t, { type Test } from 'tap'
+import { isLong, record } from '../faults/fault.js'
+import { CommandPlace } from '../fixtures/command.js'
+import { makeRepositoryWithCommit } from '../fixtures/git.js'
+import { RawSocket, requestHead } from '../fixtures/raw-socket.js'
+
+const ROUNDS = isLong ? 30_000 : 300
+
+/** Of all rounds, these parts at both ends are left out: there something else went on on the machine. */
+const TRIMMED = 0.1
+
+/** So many standard errors apart are no chance. */
+const APART = 5
+
+/** Of each kind, so that the peculiarities of a name do not count. */
+const NAMES = 8
+const kinds = {
+  private: (index: number) => `alice/private-${index}`,
+  missing: (index: number) => `alice/missing-${index}`,
+  /** The control: what two of one kind differ by. */
+  another: (index: number) => `alice/another-${index}`,
+}
+type Kind = keyof typeof kinds
+
+async function serve(t: Test) {
+  const place = new CommandPlace(t.testdir())
+  let sha = ''
+  for (let index = 0; index < NAMES; index++)
+    ({ sha } = await makeRepositoryWithCommit(place.repositories, kinds.private(index)))
+  const { url } = await place.serve(t, { environment: { COMMIT_STATUS_LOG_LEVEL: 'error' } })
+  const token = (await place.run(['token', 'create', 'bob'])).stdout.trimEnd().split('\n').at(-1) ?? ''
+  return { url, sha, token }
+}
+
+t.test('A private repository is refused in the time of a missing one', async (t) => {
+  const { url, sha, token } = await serve(t)
+  for (const [who, headers] of [
+    ['anonymous', {}],
+    ['a user without a right', { Authorization: `Bearer ${token}` }],
+  ] as const) {
+    const socket = await RawSocket.open(t, url)
+    const ask = async (name: string): Promise<[number, string]> => {
+      const request = requestHead('GET', `/api/v1/repos/${name}/commits/${sha}/statuses`, headers)
+      const start = performance.now()
+      await socket.send(request)
+      const { status, text } = await socket.answer()
+      return [(performance.now() - start) * 1000, `${status} ${text}`]
+    }
+    const answers = new Set<string>()
+    const beyond: Record<'private' | 'another', number[]> = { private: [], another: [] }
+    for (let round = -ROUNDS / 10; round < ROUNDS; round++) {
+      const times: Record<Kind, number> = { private: 0, missing: 0, another: 0 }
+      // Each is as often before and after each of the others.
+      for (const kind of orders[Math.floor(Math.random() * orders.length)] ?? []) {
+        const [microseconds, answer] = await ask(kinds[kind](Math.abs(round) % NAMES))
+        times[kind] = microseconds
+        answers.add(answer)
+      }
+      // What comes first is slow for reasons of its own.
+      if (round < 0) continue
+      beyond.private.push(times.private - times.missing)
+      beyond.another.push(times.another - times.missing)
+    }
+    t.equal(answers.size, 1, 'one and the same answer')
+    const [difference, control] = [trimmed(beyond.private), trimmed(beyond.another)]
+    const found = `private - missing: ${shown(difference)}; missing - missing: ${shown(control)}`
+    t.comment(`${who}: ${found}`)
+    if (isLong) t.ok(Math.abs(difference.mean) < APART * difference.error, found)
+    record(t, `${ROUNDS} lists of private and of missing ones, ${who}: ${found}`, {
+      injected: ROUNDS,
+      acknowledged: 3 * ROUNDS,
+    })
+  }
+})
+
+const orders: Kind[][] = [
+  ['private', 'missing', 'another'],
+  ['private', 'another', 'missing'],
+  ['missing', 'private', 'another'],
+  ['missing', 'another', 'private'],
+  ['another', 'private', 'missing'],
+  ['another', 'missing', 'private'],
+]
+
+interface Estimate {
+  readonly mean: number
+  /** Standard error of the mean. */
+  readonly error: number
+}
+
+/** The trimmed mean, and its standard error by the winsorised variance (Tukey and McLaughlin). */
+function trimmed(values: readonly number[]): Estimate {
+  const sorted = values.toSorted((one, other) => one - other)
+  const cut = Math.floor(sorted.length * TRIMMED)
+  const kept = sorted.slice(cut, sorted.length - cut)
+  const mean = kept.reduce((sum, value) => sum + value, 0) / kept.length
+  const [least, most] = [kept[0] ?? 0, kept.at(-1) ?? 0]
+  const winsorised = sorted.map((value) => Math.min(most, Math.max(least, value)))
+  const middle = winsorised.reduce((sum, value) => sum + value, 0) / winsorised.length
+  const variance = winsorised.reduce((sum, value) => sum + (value - middle) ** 2, 0) / (winsorised.length - 1)
+  return { mean, error: Math.sqrt(variance / winsorised.length) / (1 - 2 * TRIMMED) }
+}
+
+function shown({ mean, error }: Estimate): string {
+  return `${mean.toFixed(2)} ± ${error.toFixed(2)} µs`
+}

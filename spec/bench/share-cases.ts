@@ -1,0 +1,97 @@
+import { limited, type Question } from './limited.js'
+import type { LoadRequest } from './load.js'
+import { firstOf, list, mixed, report, running, SMALL, SPREAD } from './place.js'
+import type { MadeRepository } from './data.js'
+import type { Case } from './setting.js'
+
+interface Kind extends Omit<Question, 'name' | 'requests' | 'token'> {
+  readonly commits: number
+  readonly isPublic?: boolean
+  readonly withToken?: boolean
+  /** Settings of the service. */
+  readonly settings?: Readonly<Record<string, string>>
+  requests(repository: MadeRepository): LoadRequest[]
+}
+
+/** A case of one repository that is a share of what its limits can do. */
+function share(
+  name: string,
+  { commits, isPublic = true, withToken = !isPublic, requests, settings, ...kind }: Kind,
+): Case {
+  return {
+    name,
+    async run(setting) {
+      const place = await running(setting, commits, { isPublic }, settings)
+      try {
+        const token = withToken ? place.token : undefined
+        const question = { name, requests: requests(place.repository), token, ...kind }
+        return [await limited(setting, place, place.server, question)]
+      } finally {
+        await place.server.end()
+      }
+    },
+  }
+}
+
+/** So many commits are remembered with 28 megabytes, and a fifth of their lists. */
+const MANY = 20_000
+const forgetful = { COMMIT_STATUS_CACHE_MEGABYTES: '28' }
+
+export const shareCases: readonly Case[] = [
+  share('list, one public commit', {
+    commits: SMALL,
+    least: 0.85,
+    requests: (repository) => [list(firstOf(repository))],
+  }),
+  share('list, one private commit, token', {
+    commits: SMALL,
+    isPublic: false,
+    least: 0.75,
+    requests: (repository) => [list(firstOf(repository))],
+  }),
+  share('list that has not changed (304)', {
+    commits: SMALL,
+    least: 0.9,
+    conditional: true,
+    requests: (repository) => [list(firstOf(repository))],
+  }),
+  share('list over 20,000 commits, most not in memory', {
+    commits: MANY,
+    least: 0.85,
+    to: 'composite',
+    scans: true,
+    warmSeconds: 10,
+    settings: forgetful,
+    requests: ({ commits }) => commits.map((sha) => list(sha)),
+  }),
+  share('list over 20,000 commits, with 256 MB of memory', {
+    commits: MANY,
+    least: 0.5,
+    warmSeconds: 15,
+    settings: { COMMIT_STATUS_CACHE_MEGABYTES: '256' },
+    requests: ({ commits }) => commits.map((sha) => list(sha)),
+  }),
+  share('report over 20,000 commits', {
+    commits: MANY,
+    least: 0.85,
+    to: 'composite',
+    withToken: true,
+    warmSeconds: 15,
+    requests: ({ commits }) => commits.map((sha, index) => report(sha, index)),
+  }),
+  share('report over 100,000 commits', {
+    commits: SPREAD,
+    least: 0.85,
+    to: 'composite',
+    withToken: true,
+    warmSeconds: 15,
+    requests: ({ commits }) => commits.map((sha, index) => report(sha, index)),
+  }),
+  share('report, one commit, 10 contexts', {
+    commits: SMALL,
+    least: 0.5,
+    withToken: true,
+    requests: (repository) => Array.from({ length: 10 }, (_, index) => report(firstOf(repository), index)),
+  }),
+  share('90 % list, 10 % report', { commits: SMALL, least: 0.6, withToken: true, requests: mixed }),
+]

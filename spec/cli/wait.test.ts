@@ -1,0 +1,137 @@
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import t from 'tap'
+import { ciAgent, type Agent } from '../fixtures/ci-agent.js'
+import { until } from '../fixtures/within.js'
+
+// Most of the time is waiting.
+t.jobs = 3
+const atOnce = { buffered: true }
+
+function waits({ place, environment, sha }: Agent) {
+  return (...args: string[]) => place.start(['status', 'wait', 'alice/hello', sha, ...args], { environment })
+}
+
+async function report(
+  { service, token, sha }: Agent,
+  context: string,
+  state: string,
+  more: object = {},
+): Promise<void> {
+  const response = await fetch(`${service.url}/api/v1/repos/alice/hello/statuses/${sha}`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${token}` },
+    body: JSON.stringify({ state, context, ...more }),
+  })
+  if (response.status !== 201) throw new Error(await response.text())
+}
+
+t.test('It prints each status when it settles, then the verdict, and succeeds', atOnce, async (t) => {
+  const agent = await ciAgent(t)
+  await report(agent, 'build', 'success', { description: 'fine\u001b[2J' })
+  await report(agent, 'test/a', 'pending')
+  const { child, ended } = waits(agent)('--require', 'build', '--require', 'test/*')
+  await once(child.stdout, 'data')
+  await report(agent, 'test/a', 'success', { target_url: 'https://ci.example/7' })
+  t.strictSame(await ended, {
+    status: 0,
+    stdout: 'success  build  fine\\u{1b}[2J\nsuccess  test/a  https://ci.example/7\nverdict: success\n',
+    stderr: '',
+  })
+})
+
+t.test('A check that failed: 1, at once with --fail-fast, else when nothing is to come', atOnce, async (t) => {
+  const agent = await ciAgent(t)
+  const wait = waits(agent)
+  await report(agent, 'build', 'failure')
+  await report(agent, 'test', 'pending')
+  const require = ['--require', 'build', '--require', 'test']
+  t.match(await wait(...require, '--fail-fast', '--json').ended, { status: 1, stdout: /"verdict":"failure"/ })
+  const { child, ended } = wait(...require)
+  let isOver = false
+  void ended.then(() => (isOver = true))
+  await once(child.stdout, 'data')
+  t.notOk(isOver)
+  await report(agent, 'test', 'success')
+  t.match(await ended, { status: 1, stdout: 'failure  build\nsuccess  test\nverdict: failure\n' })
+})
+
+t.test('No verdict in time: 3, and what is missing', atOnce, async (t) => {
+  const agent = await ciAgent(t)
+  await report(agent, 'build', 'pending')
+  t.match(await waits(agent)('--require', 'build', '--require', 'lint', '--timeout', '2s').ended, {
+    status: 3,
+    stdout: '',
+    stderr: 'commit-status: no verdict in time: build (pending), lint (no report yet)\n',
+  })
+  t.match(await waits(agent)('--timeout', '1s').ended, { status: 3, stderr: /build \(pending\)\n$/ })
+})
+
+t.test('Without a requirement: success ten seconds after the last change', atOnce, async (t) => {
+  const agent = await ciAgent(t)
+  await report(agent, 'build', 'success')
+  const begun = performance.now()
+  t.match(await waits(agent)().ended, { status: 0, stdout: 'success  build\nverdict: success\n' })
+  t.ok(performance.now() - begun >= 10_000)
+})
+
+t.test('What is refused: 4; wrong use: 2', atOnce, async (t) => {
+  const agent = await ciAgent(t)
+  const { place, environment, sha } = agent
+  const run = async (args: string[], more: Record<string, string> = {}) =>
+    await place.run(['status', 'wait', ...args], { environment: { ...environment, ...more } })
+  t.match(await run(['alice/none', sha]), { status: 4, stderr: /answers 404 \(repository not found\)/ })
+  t.match(await run(['alice/hello', '0'.repeat(40)]), { status: 4, stderr: /commit not found/ })
+  t.match(await run(['alice/hello', sha], { COMMIT_STATUS_TOKEN: 'wrong' }), { status: 4, stderr: /answers 401/ })
+  t.match(await run(['alice/hello', 'abc']), { status: 2, stderr: /not a full 40 or 64/ })
+  t.match(await run(['alice/hello', sha, '--stale', 'soon']), { status: 2, stderr: /stale must be like/ })
+  t.match(await run(['alice/hello', sha, '--timeout', '0s']), { status: 2, stderr: /like 30s, 5m or 1h/ })
+  t.match(await run(['alice/hello', sha], { COMMIT_STATUS_URL: '' }), { status: 2 })
+})
+
+t.test('An error is never a verdict: it asks again until the time is over', atOnce, async (t) => {
+  const agent = await ciAgent(t)
+  await report(agent, 'build', 'success')
+  let requests = 0
+  const server = createServer((request, response) => {
+    if (++requests <= 3) {
+      response.writeHead([500, 503, 200][requests - 1] ?? 500, { 'Retry-After': '1' }).end('<html>')
+      return
+    }
+    // A service that lets nobody wait.
+    const { authorization = '' } = request.headers
+    void fetch(`${agent.service.url}${request.url ?? ''}`, { headers: { authorization } }).then(async (answer) => {
+      response.writeHead(answer.status).end(await answer.text())
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { ended } = waits(agent)('--url', url, '--require', 'build')
+  await until(() => requests >= 4)
+  const { status, stdout, stderr } = await ended
+  t.strictSame([status, stdout], [0, 'success  build\nverdict: success\n'])
+  t.equal(stderr.match(/trying again/g)?.length, 3)
+  server.close()
+  server.closeAllConnections()
+  t.match(await waits(agent)('--url', url, '--timeout', '2s').ended, {
+    status: 3,
+    stderr: /no verdict in time: .* cannot be reached/,
+  })
+})
+
+t.test(
+  'On a terminal it is a table that is drawn anew',
+  { ...atOnce, skip: process.platform !== 'linux' },
+  async (t) => {
+    const agent = await ciAgent(t)
+    await report(agent, 'build', 'success', { description: 'x'.repeat(500) })
+    const { place, environment, sha } = agent
+    const { status, stdout } = await place.runOnTerminal(['status', 'wait', 'alice/hello', sha, '--require', 'build'], {
+      environment: { ...environment, TERM: 'xterm' },
+    })
+    t.match([status, stdout], [0, /success.*build[^]*verdict: .*success/])
+  },
+)

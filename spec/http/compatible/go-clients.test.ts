@@ -1,0 +1,159 @@
+// GitHub's and GitLab's clients for Go from Debian: what most CI programs are built on.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { missingPackage, runClient } from '../../fixtures/debian-client.js'
+import { hostCommit } from '../../fixtures/hosted-commit.js'
+
+const SOURCES = '/usr/share/gocode/src/github.com'
+const github = 'golang-github-google-go-github-dev'
+const gitlab = 'golang-github-xanzy-go-gitlab-dev'
+const noGo = missingPackage('golang-go', '/usr/bin/go', 'version')
+/** Debian's sources are for GOPATH, without modules, and nothing is fetched. */
+const environment = { GO111MODULE: 'off', GOPATH: '/usr/share/gocode', GOFLAGS: '-p=2', CGO_ENABLED: '0' }
+
+const GITHUB = `package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/google/go-github/github"
+	"golang.org/x/oauth2"
+)
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func main() {
+	url, token, sha := os.Args[1], os.Args[2], os.Args[3]
+	ctx := context.Background()
+	source := oauth2.StaticTokenSource(&oauth2.Token{AccessToken: token})
+	client, err := github.NewEnterpriseClient(url, url, oauth2.NewClient(ctx, source))
+	check(err)
+	for number := 0; number < 3; number++ {
+		name := fmt.Sprintf("check-%d", number)
+		report := &github.RepoStatus{State: github.String("success"), Context: &name}
+		status, _, err := client.Repositories.CreateStatus(ctx, "alice", "hello", sha, report)
+		check(err)
+		fmt.Println(status.GetID() > 0, status.GetState(), status.GetContext())
+	}
+	options := &github.ListOptions{PerPage: 1}
+	for {
+		statuses, response, err := client.Repositories.ListStatuses(ctx, "alice", "hello", "main", options)
+		check(err)
+		for _, status := range statuses {
+			fmt.Print(status.GetContext(), " ")
+		}
+		if response.NextPage == 0 {
+			break
+		}
+		options.Page = response.NextPage
+	}
+	fmt.Println()
+	combined, _, err := client.Repositories.GetCombinedStatus(ctx, "alice", "hello", "main", nil)
+	check(err)
+	fmt.Println(combined.GetState(), combined.GetTotalCount(), "alice/hello")
+	report := &github.RepoStatus{State: github.String("success")}
+	_, response, err := client.Repositories.CreateStatus(ctx, "alice", "hello", strings.Repeat("e", 40), report)
+	fmt.Println(response.StatusCode, err.(*github.ErrorResponse).Message)
+}
+`
+
+const GITLAB = `package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/xanzy/go-gitlab"
+)
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func main() {
+	url, token, sha := os.Args[1], os.Args[2], os.Args[3]
+	client, err := gitlab.NewClient(token, gitlab.WithBaseURL(url))
+	check(err)
+	for number := 0; number < 3; number++ {
+		name := fmt.Sprintf("check-%d", number)
+		options := &gitlab.SetCommitStatusOptions{State: gitlab.Failed, Name: &name}
+		status, _, err := client.Commits.SetCommitStatus("alice/hello", sha, options)
+		check(err)
+		fmt.Println(status.ID > 0, status.Status, status.Name, status.Ref)
+	}
+	options := &gitlab.GetCommitStatusesOptions{ListOptions: gitlab.ListOptions{PerPage: 1}}
+	for {
+		statuses, response, err := client.Commits.GetCommitStatuses("alice/hello", sha, options)
+		check(err)
+		for _, status := range statuses {
+			fmt.Print(status.Name, " ")
+		}
+		if response.NextPage == 0 {
+			break
+		}
+		options.Page = response.NextPage
+	}
+	fmt.Println()
+	project, _, err := client.Projects.GetProject("alice/hello", nil)
+	check(err)
+	user, _, err := client.Users.CurrentUser()
+	check(err)
+	fmt.Println(project.PathWithNamespace, user.Username)
+	_, response, _ := client.Projects.GetProject(7, nil)
+	fmt.Println(response.StatusCode)
+}
+`
+
+const noGithub = noGo || missingPackage(github, 'test', '-d', join(SOURCES, 'google/go-github'))
+t.test('go-github', { skip: noGithub }, async (t) => {
+  const { service, sha, token, folder } = await prepared(t, GITHUB)
+  const { code, stdout, stderr } = await runClient(
+    folder,
+    ['go', 'run', 'main.go', service.url, token, sha],
+    environment,
+  )
+  t.equal(code, 0, stderr)
+  t.strictSame(stdout.trimEnd().split('\n'), [
+    'true success check-0',
+    'true success check-1',
+    'true success check-2',
+    'check-2 check-1 check-0 ',
+    'success 3 alice/hello',
+    '422 No commit found for SHA: eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee',
+  ])
+})
+
+const noGitlab = noGo || missingPackage(gitlab, 'test', '-d', join(SOURCES, 'xanzy/go-gitlab'))
+t.test('go-gitlab', { skip: noGitlab }, async (t) => {
+  const { service, sha, token, folder } = await prepared(t, GITLAB)
+  const { code, stdout, stderr } = await runClient(
+    folder,
+    ['go', 'run', 'main.go', service.url, token, sha],
+    environment,
+  )
+  t.equal(code, 0, stderr)
+  t.strictSame(stdout.trimEnd().split('\n'), [
+    'true failed check-0 main',
+    'true failed check-1 main',
+    'true failed check-2 main',
+    'check-2 check-1 check-0 ',
+    'alice/hello alice',
+    '404',
+  ])
+})
+
+async function prepared(t: Parameters<typeof hostCommit>[0], source: string) {
+  const hosted = await hostCommit(t, { private: true })
+  writeFileSync(join(hosted.service.folder, 'main.go'), source)
+  return { ...hosted, folder: hosted.service.folder }
+}

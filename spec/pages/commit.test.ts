@@ -1,0 +1,115 @@
+import { renameSync } from 'node:fs'
+import t from 'tap'
+import { makeCommit } from '../fixtures/git.js'
+import { pagesOf, visit } from '../fixtures/visit.js'
+
+t.test('A commit is shown with its state and every status', async (t) => {
+  const { service, commit, sha, report } = await pagesOf(t)
+  await report({ state: 'success', context: 'build', description: '42 tests', target_url: 'https://ci.example.com/1' })
+  await report({ state: 'pending', context: 'lint' })
+  await report({ state: 'failure', context: 'test' })
+  const { status, text, headers } = await visit(service, commit)
+  t.equal(status, 200)
+  t.equal(headers.get('content-type'), 'text/html; charset=utf-8')
+  for (const words of ['a commit', 'A U Thor', sha, '42 tests', '1 failure, 1 pending, 1 success', 'pending since '])
+    t.ok(text.includes(words), words)
+  t.match(text, 'href="https://ci.example.com/1" rel="noopener noreferrer nofollow"')
+  t.ok(text.indexOf('>test<') < text.indexOf('>lint<'), 'what failed comes first')
+  t.ok(text.indexOf('>lint<') < text.indexOf('>build<'))
+  t.notMatch(text, /<script|style=| on[a-z]+=/)
+})
+
+t.test('It is the same until something changes: 304', async (t) => {
+  const { service, commit, report } = await pagesOf(t)
+  const first = await visit(service, commit)
+  const etag = first.headers.get('etag') ?? ''
+  const known = async () => await visit(service, commit, { headers: { 'If-None-Match': etag } })
+  const answer = await known()
+  t.strictSame([answer.status, answer.text, answer.headers.get('content-type')], [304, '', null])
+  t.equal(answer.headers.get('content-security-policy'), first.headers.get('content-security-policy'))
+  await report({ state: 'success' })
+  t.equal((await known()).status, 200)
+})
+
+t.test('It reloads itself while something is pending, unless that is stopped', async (t) => {
+  const { service, commit, report } = await pagesOf(t)
+  const refresh = async (path: string) => (await visit(service, path)).headers.get('refresh')
+  t.equal(await refresh(commit), null)
+  await report({ state: 'pending', context: 'a' })
+  await report({ state: 'failure', context: 'b' })
+  t.equal(await refresh(commit), '10')
+  t.equal(await refresh(`${commit}?reload=off`), null)
+  t.match((await visit(service, `${commit}?reload=off`)).text, 'Reload by itself')
+  await report({ state: 'success', context: 'a' })
+  t.equal(await refresh(commit), null)
+})
+
+t.test('Where nothing was reported, there is the line that would', async (t) => {
+  const { service, commit, sha } = await pagesOf(t)
+  const { text } = await visit(service, commit)
+  t.match(text, `${service.url}/api/v1/repos/alice/hello/statuses/${sha}`)
+  t.match(text, 'no status')
+})
+
+t.test('A page has 20 kB at most, whatever was reported; the rest is behind a link', async (t) => {
+  const { service, commit, report } = await pagesOf(t)
+  const target_url = `https://x.example/${'&'.repeat(2000)}`
+  const contexts = Array.from({ length: 12 }, (_, index) => `${String(index).padStart(3, '0')}${'<'.repeat(252)}`)
+  for (const context of contexts) await report({ state: 'error', context, description: '"'.repeat(1024), target_url })
+  let [seen, path] = [0, commit]
+  for (;;) {
+    const { status, text } = await visit(service, path)
+    t.equal(status, 200)
+    t.ok(Buffer.byteLength(text) <= 20_000, `${Buffer.byteLength(text)}`)
+    seen += text.match(/<li>/g)?.length ?? 0
+    const [, next] = /href="([^"]*)" rel="next"/.exec(text) ?? []
+    if (next === undefined) break
+    path = next
+  }
+  t.equal(seen, 12)
+  t.equal((await visit(service, `${commit}?skip=x`)).status, 404)
+})
+
+t.test('A commit that is reported on too much is shown with its state alone', async (t) => {
+  const { service, commit, report } = await pagesOf(t)
+  const description = '\u{1F600}'.repeat(1024)
+  const contexts = Array.from({ length: 300 }, (_, index) => `c${index}`)
+  await Promise.all(contexts.map(async (context) => await report({ state: 'success', context, description })))
+  t.match((await visit(service, commit)).text, '300 statuses are too many to be shown here')
+})
+
+t.test('Without git the statuses are shown all the same', async (t) => {
+  const { service, commit, directory, sha, report } = await pagesOf(t)
+  await report({ state: 'success' })
+  await makeCommit(directory)
+  // libgit2 has it open; git finds no repository.
+  renameSync(`${directory}/HEAD`, `${directory}/HEAD.away`)
+  const { status, text } = await visit(service, commit)
+  t.strictSame([status, text.includes(`<h1>Commit ${sha.slice(0, 10)}</h1>`)], [200, true])
+  t.match(service.log.at(-2), { msg: 'a commit is shown without what it says' })
+})
+
+t.test('What is wrong is a page in the words of the API', async (t) => {
+  const { service, home, commit, sha } = await pagesOf(t)
+  const of = async (path: string, method?: 'POST') => {
+    const { status, text, headers } = await visit(service, path, method ? { method } : {})
+    t.equal(headers.get('cache-control'), method ? 'private, no-cache' : 'no-store')
+    return [status, /<h1>(.*?)<\/h1>/.exec(text)?.[1] ?? text]
+  }
+  t.strictSame(await of(`${home}/commits/${'0'.repeat(40)}`), [404, 'Commit not found'])
+  t.strictSame(await of(`${home}/commits/abc`), [422, 'Sha must be a full 40 or 64 character hex commit id'])
+  t.strictSame(await of('/repos/alice/missing'), [404, 'Repository not found'])
+  t.strictSame(await of(`/repos/alice/missing/commits/${sha}`), [404, 'Repository not found'])
+  t.strictSame(await of('/repos/alice'), [404, 'Not found'])
+  t.strictSame(await of(`${commit}%ff`), [400, 'Malformed percent-encoding in the path'])
+  t.strictSame(await of(commit, 'POST'), [405, '{"error":"method not allowed"}'])
+})
+
+t.test('The fragment for other pages has nothing but texts and links', async (t) => {
+  const { service, commit, report } = await pagesOf(t)
+  await report({ state: 'failure', context: '<b>', description: '<i>', target_url: 'https://ci.example.com/' })
+  const { text } = await visit(service, `${commit}/fragment`)
+  t.match(text, `<a href="${service.url}${commit}">Statuses</a>`)
+  t.match(text, '&lt;b&gt;')
+  t.notMatch(text, /<b>|<i>|<html/)
+})

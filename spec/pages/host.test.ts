@@ -1,0 +1,125 @@
+import { createServer, type IncomingMessage } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import express from 'express'
+import t, { type Test } from 'tap'
+import { createCommitStatusService, type HostPages } from '../../lib/index.js'
+import { makeRepositoryWithCommit } from '../fixtures/git.js'
+import { visit } from '../fixtures/visit.js'
+
+/** A host with a session of its own: the user is in a header of its own making. */
+async function host(t: Test, pages: HostPages | undefined, mount?: string) {
+  const folder = t.testdir({ repositories: {} })
+  const repositories = join(folder, 'repositories')
+  const service = await createCommitStatusService({
+    repositories,
+    store: `level:${join(folder, 'store')}`,
+    ...(pages && { pages }),
+  })
+  const app = express()
+  if (mount === undefined) app.use(service.handler)
+  else app.use(mount, service.handler)
+  app.use((_, response) => void response.send('the host'))
+  const server = createServer(app).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(async () => {
+    server.close()
+    server.closeAllConnections()
+    await service.close()
+  })
+  const { sha } = await makeRepositoryWithCommit(repositories, 'alice/hello')
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, sha, service }
+}
+
+const session = ({ headers }: IncomingMessage): string | undefined =>
+  typeof headers['x-test-user'] === 'string' ? headers['x-test-user'] : undefined
+
+const alice = { headers: { 'X-Test-User': 'alice' } }
+
+t.test("Without the option, every page address is the host's", async (t) => {
+  const place = await host(t, undefined)
+  for (const path of ['/', '/repos/alice/hello', '/settings/tokens', '/sign-in', '/style.css', '/marks.js'])
+    t.equal((await visit(place, path)).text, 'the host', path)
+})
+
+t.test('With it, the host tells who looks', async (t) => {
+  const place = await host(t, { session, signInUrl: '/login' })
+  t.equal((await visit(place, '/repos/alice/hello', alice)).status, 200)
+  const { status, text } = await visit(place, '/repos/alice/hello')
+  t.strictSame([status, text.includes('href="/login"')], [404, true])
+  t.equal((await visit(place, '/elsewhere')).text, 'the host')
+  const form = { name: 'x', expires: '7d', scope: 'repo' }
+  t.equal((await visit(place, '/settings/tokens', { form, headers: alice.headers })).status, 201)
+  t.match((await visit(place, '/sign-in')).text, 'href="/login"')
+  t.equal((await visit(place, '/sign-out', { form: {} })).status, 404, "sessions are the host's to end")
+})
+
+t.test('Pages may have a base, whether the host takes it away or not', async (t) => {
+  for (const mount of [undefined, '/status']) {
+    await t.test(mount ?? 'not', async (t) => {
+      const place = await host(t, { session, base: '/status' }, mount)
+      const { status, text } = await visit(place, '/status/repos/alice/hello', alice)
+      t.equal(status, 200)
+      t.match(text, `href="/status/repos/alice/hello/commits/${place.sha}"`)
+      for (const path of ['/status', '/status/', '/status/style.css'])
+        t.equal((await visit(place, path, alice)).status, 200, path)
+      for (const path of ['/', '/repos/alice/hello', '/statuses/']) t.equal((await visit(place, path)).text, 'the host')
+      t.match((await visit(place, '/status/marks.js')).text, 'const base = "/status"')
+    })
+  }
+})
+
+t.test('A session that throws, hangs or answers nonsense costs the page, and shows nobody as anybody', async (t) => {
+  const wrong: unknown[] = ['', 7, null, { user: 'alice' }]
+  let answer: unknown
+  const place = await host(t, {
+    session: () => {
+      if (answer instanceof Error) throw answer
+      return answer as string
+    },
+  })
+  for (const each of [...wrong, new Error('no session')]) {
+    answer = each
+    const { status, text } = await visit(place, '/repos/alice/hello')
+    t.strictSame([status, text.includes('Internal error')], [500, true], String(each))
+  }
+  answer = undefined
+  t.equal((await visit(place, '/repos/alice/hello')).status, 404)
+})
+
+t.test('Options that cannot work are refused', async (t) => {
+  const folder = t.testdir()
+  const make = async (pages: unknown) =>
+    await createCommitStatusService({ repositories: folder, store: `level:${folder}/store`, pages: pages as HostPages })
+  await t.rejects(make({}), /the option pages must be an object with session\(\)/)
+  await t.rejects(make({ session, base: '/x/' }), /pages\.base must be like/)
+  await t.rejects(make({ session, base: 7 }), /pages\.base must be like/)
+  await t.rejects(make({ session, signInUrl: 'javascript:alert(1)' }), /pages\.signInUrl must be/)
+})
+
+t.test('Where the host finds repositories in its own way, one is opened by its name', async (t) => {
+  const folder = t.testdir({ repositories: {} })
+  const { directory } = await makeRepositoryWithCommit(join(folder, 'repositories'), 'alice/hello')
+  const service = await createCommitStatusService({
+    repositories: {
+      find: ({ full }) => Promise.resolve(full === 'alice/hello' ? { directory, public: true } : undefined),
+    },
+    store: `level:${join(folder, 'store')}`,
+    authenticator: { authenticate: () => Promise.resolve(undefined) },
+    pages: { session },
+  })
+  const server = createServer(service.handler).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(async () => {
+    server.close()
+    server.closeAllConnections()
+    await service.close()
+  })
+  const place = { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+  t.match((await visit(place, '/')).text, 'Open a repository, owner/repo')
+  t.equal((await visit(place, '/?q=alice/hello')).headers.get('location'), '/repos/alice/hello')
+  t.equal((await visit(place, '/repos/alice/hello')).status, 200)
+  t.equal((await visit(place, '/settings/tokens', alice)).status, 404, "tokens are the host's")
+  t.match((await visit(place, '/sign-in')).text, 'You sign in where the repositories are.')
+})

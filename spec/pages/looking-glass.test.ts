@@ -1,0 +1,98 @@
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { browserIsMissing, openWindow, startBrowser } from '../fixtures/browser.js'
+import { startCgi } from '../fixtures/cgi-server.js'
+import { git, makeCommit, makeRepositoryWithCommit } from '../fixtures/git.js'
+import { pagesOf } from '../fixtures/visit.js'
+
+const CGIT = '/usr/lib/cgit/cgit.cgi'
+const GITWEB = '/usr/share/gitweb/gitweb.cgi'
+const filter = fileURLToPath(new URL('../../config/cgit-filter.sh', import.meta.url))
+
+const isMissing = (program: string): string | false =>
+  browserIsMissing || (!existsSync(program) && `there is no ${program}`)
+
+t.setTimeout(90_000)
+
+/** A service with a public repository of three commits, two of them reported on, and a private one. */
+async function world(t: Parameters<typeof pagesOf>[0]) {
+  const hosted = await pagesOf(t)
+  const { service, directory, sha, token } = hosted
+  const second = await makeCommit(directory, 'second\n\nWith a message <b>.\n')
+  const third = await makeCommit(directory, 'third')
+  await service.report('alice/hello', sha, token, { state: 'success', context: 'build' })
+  await service.report('alice/hello', second, token, { state: 'failure', context: '<script>alert(1)</script>' })
+  const secret = await makeRepositoryWithCommit(service.repositories, 'alice/secret')
+  await service.report('alice/secret', secret.sha, token, { state: 'success' })
+  return { ...hosted, second, third, secret }
+}
+
+t.test('cgit marks the rows of its log, and shows statuses under a message', { skip: isMissing(CGIT) }, async (t) => {
+  const { service, second, third, secret } = await world(t)
+  const folder = t.testdirName
+  writeFileSync(join(folder, 'head.html'), `<script src="${service.url}/marks.js" defer></script>\n`)
+  writeFileSync(
+    join(folder, 'cgitrc'),
+    [
+      `head-include=${join(folder, 'head.html')}`,
+      `commit-filter=${filter}`,
+      'virtual-root=/cgit/',
+      'cache-size=0',
+      ...['hello', 'secret'].flatMap((name) => [
+        `repo.url=alice/${name}.git`,
+        `repo.path=${service.repositories}/alice/${name}.git`,
+      ]),
+      '',
+    ].join('\n'),
+  )
+  const url = await startCgi(t, CGIT, {
+    script: '/cgit',
+    environment: { CGIT_CONFIG: join(folder, 'cgitrc'), COMMIT_STATUS_URL: service.url, HOME: '/nonexistent' },
+  })
+  const page = await (await openWindow(await startBrowser(t))).newPage()
+  const scripts: string[] = []
+  page.on('dialog', (dialog) => {
+    scripts.push(dialog.message())
+    void dialog.dismiss()
+  })
+  await page.goto(`${url}/alice/hello.git/log/`)
+  await page.locator('a.commit-status').first().waitFor()
+  const marks = page.locator('a.commit-status')
+  t.strictSame(await marks.allTextContents(), ['✗', '✓'], 'of three commits, those that were reported on')
+  t.equal(await marks.first().getAttribute('href'), `${service.url}/repos/alice/hello/commits/${second}`)
+  t.equal(await marks.first().getAttribute('aria-label'), 'commit status: failure, 1 status')
+  await page.goto(`${url}/alice/hello.git/commit/?id=${second}`)
+  const statuses = page.locator('.commit-statuses')
+  t.equal(await statuses.count(), 1)
+  t.match(await statuses.textContent(), 'failure')
+  t.match(await statuses.textContent(), '<script>alert(1)</script>')
+  t.match(await page.locator('.commit-msg').textContent(), 'With a message <b>.')
+  await page.goto(`${url}/alice/hello.git/commit/?id=${third}`)
+  t.match(await statuses.textContent(), 'no status')
+  await page.goto(`${url}/alice/secret.git/commit/?id=${secret.sha}`)
+  t.equal(await statuses.count(), 0, 'nothing is told of a private repository')
+  t.strictSame(scripts, [])
+})
+
+t.test('gitweb marks the rows of its log', { skip: isMissing(GITWEB) }, async (t) => {
+  const { service, second } = await world(t)
+  const config = join(t.testdirName, 'gitweb.conf')
+  writeFileSync(
+    config,
+    `our $projectroot = '${service.repositories}';
+our $site_html_head_string = '<script src="${service.url}/marks.js" defer></script>';
+`,
+  )
+  const url = await startCgi(t, GITWEB, { script: '/gitweb', environment: { GITWEB_CONFIG: config, HOME: '/root' } })
+  await git('config', '--file', join(service.repositories, 'alice/hello.git/config'), 'gitweb.owner', 'alice')
+  const page = await (await openWindow(await startBrowser(t))).newPage()
+  for (const action of ['shortlog', 'log', 'summary']) {
+    await page.goto(`${url}?p=alice/hello.git;a=${action}`)
+    await page.locator('a.commit-status').first().waitFor()
+    const marks = page.locator('a.commit-status')
+    t.strictSame(await marks.allTextContents(), ['✗', '✓'], action)
+    t.equal(await marks.first().getAttribute('href'), `${service.url}/repos/alice/hello/commits/${second}`)
+  }
+})

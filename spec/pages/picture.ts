@@ -1,0 +1,29 @@
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { openWindow, startBrowser } from '../fixtures/browser.js'
+import { makeCommit } from '../fixtures/git.js'
+import { pagesOf } from '../fixtures/visit.js'
+
+/*
+ * Takes the picture of the README from a real run:
+ *   node --import=./spec/loader/register.js spec/pages/picture.ts
+ */
+
+t.test('The picture of a commit page', async (t) => {
+  const { service, home, directory, token } = await pagesOf(t)
+  const sha = await makeCommit(directory, 'Keep comments when a file is parsed')
+  const report = async (context: string, state: string, description: string): Promise<void> => {
+    const target_url = `https://ci.example.com/${context}/812`
+    const { status } = await service.report('alice/hello', sha, token, { context, state, description, target_url })
+    t.equal(status, 201)
+  }
+  await report('build', 'success', 'compiled in 41 s')
+  await report('lint', 'success', 'no findings')
+  await report('test/unit', 'failure', '411 of 412 passed: parser/comments.test.ts')
+  await report('test/browser', 'pending', 'waiting for a machine')
+  const options = { viewport: { width: 1000, height: 490 }, deviceScaleFactor: 1.5 }
+  const window = await openWindow(await startBrowser(t), options)
+  const page = await window.newPage()
+  await page.goto(`${service.url}${home}/commits/${sha}`)
+  await page.screenshot({ path: fileURLToPath(new URL('../../lib/pages/commit-page.png', import.meta.url)) })
+})

@@ -1,0 +1,115 @@
+import t from 'tap'
+import { git, makeCommit, makeRepository } from '../fixtures/git.js'
+import { pagesOf, visit } from '../fixtures/visit.js'
+
+t.test('A repository shows the latest commits of its default branch, with their states', async (t) => {
+  const { service, home, directory, sha, token, report } = await pagesOf(t)
+  const second = await makeCommit(directory, 'second <b>')
+  await report({ state: 'success' })
+  await service.report('alice/hello', second, token, { state: 'failure' })
+  const { status, text } = await visit(service, home)
+  t.equal(status, 200)
+  const rows = text.split('<li>').slice(1)
+  t.match(rows[0], /failure.*second &lt;b&gt;/s)
+  t.match(rows[0], `href="${home}/commits/${second}"`)
+  t.match(rows[1], /success.*a commit/s)
+  t.match(rows[1], sha.slice(0, 10))
+})
+
+t.test('Of any branch or tag; one that is not there is said to be', async (t) => {
+  const { service, home, directory, sha } = await pagesOf(t)
+  await git('-C', directory, 'tag', 'v1', sha)
+  const other = await makeCommit(directory, 'on a branch', 'fix/x')
+  const of = async (ref: string) => await visit(service, `${home}?ref=${encodeURIComponent(ref)}`)
+  t.match((await of('v1')).text, sha)
+  t.match((await of('fix/x')).text, other)
+  t.match((await of('fix/x')).text, '<option value="fix/x">')
+  t.notMatch((await of('fix/x')).text, sha)
+  for (const ref of ['missing', '--all', 'v1..main', '@{-1}', '-1', '../x', 'v1\n', 'x'.repeat(5000)]) {
+    const { status, text } = await of(ref)
+    t.strictSame([status, text.includes('<h1>Branch or tag not found</h1>')], [404, true], ref)
+  }
+  const tree = await git('-C', directory, 'rev-parse', `${sha}^{tree}`)
+  await git('-C', directory, 'tag', 'tree', tree)
+  t.equal((await of('tree')).status, 404, 'a tag of a tree is no commit')
+})
+
+t.test('Older commits are behind a link', async (t) => {
+  const { service, home, directory } = await pagesOf(t)
+  const tree = await git('-C', directory, 'rev-parse', 'main^{tree}')
+  const lines = Array.from({ length: 60 }, (_, at) => [
+    'commit refs/heads/main',
+    `committer x <x@x> ${1_800_000_000 + at} +0000`,
+    'data 1',
+    'm',
+    ...(at === 0 ? ['from refs/heads/main^0'] : []),
+    '',
+  ])
+  t.ok(tree)
+  const { gitWithInput } = await import('../fixtures/git.js')
+  await gitWithInput(lines.flat().join('\n'), '-C', directory, 'fast-import', '--quiet')
+  const first = (await visit(service, home)).text
+  const shown = first.split('<li>').length - 1
+  t.ok(Buffer.byteLength(first) <= 20_000)
+  const [, next = ''] = /href="([^"]*)" rel="next"/.exec(first) ?? []
+  t.equal(next, `${home}?ref=main&amp;skip=${shown}`)
+  const second = (await visit(service, next.replaceAll('&amp;', '&'))).text
+  t.equal(shown + second.split('<li>').length - 1, 61)
+  t.notMatch(second, 'rel="next"')
+  t.match((await visit(service, `${home}?ref=main&skip=500`)).text, 'There are no more commits.')
+})
+
+t.test('One without a commit says so', async (t) => {
+  const { service } = await pagesOf(t)
+  await makeRepository(service.repositories, 'alice/empty', { public: true })
+  const { status, text } = await visit(service, '/repos/alice/empty')
+  t.strictSame([status, text.includes('There is no commit yet: push one.')], [200, true])
+})
+
+t.test('Where the default branch has no commit yet, another one is shown', async (t) => {
+  const { service } = await pagesOf(t)
+  const directory = await makeRepository(service.repositories, 'alice/other', { public: true })
+  const sha = await makeCommit(directory, 'on another branch', 'trunk')
+  const { text } = await visit(service, '/repos/alice/other')
+  t.match(text, sha)
+  t.match(text, 'value="trunk"')
+})
+
+t.test('The home page lists what one may read, by name, with the state of the default branch', async (t) => {
+  const { service, report } = await pagesOf(t)
+  await report({ state: 'pending' })
+  await makeRepository(service.repositories, 'bob/tools', { public: true })
+  await makeRepository(service.repositories, 'bob/secret')
+  const { text } = await visit(service, '/')
+  t.match(text, /pending.*alice\/hello.*a commit.*no status.*bob\/tools.*no commit yet/s)
+  t.notMatch(text, 'bob/secret')
+  const found = (await visit(service, '/?q=TOOL')).text
+  t.match(found, 'bob/tools')
+  t.notMatch(found, 'alice/hello')
+  t.match((await visit(service, '/?q=%3Cb%3E')).text, 'No repository that you may read has “&lt;b&gt;” in its name')
+})
+
+t.test('More repositories are behind a link; one that cannot be read does not hide the others', async (t) => {
+  const { service } = await pagesOf(t)
+  const names = Array.from({ length: 24 }, (_, at) => `zoe/r${String(at).padStart(2, '0')}`)
+  for (const name of names) await makeRepository(service.repositories, name, { public: true })
+  const { rmSync, mkdirSync } = await import('node:fs')
+  rmSync(`${service.repositories}/zoe/r00.git/HEAD`)
+  mkdirSync(`${service.repositories}/zoe/r00.git/HEAD`)
+  const { text } = await visit(service, '/')
+  t.match(text, 'zoe/r18')
+  t.notMatch(text, 'zoe/r19')
+  const [, next = ''] = /href="(\/\?after=[^"]*)"/.exec(text) ?? []
+  t.equal(next, '/?after=zoe%2Fr18')
+  t.match((await visit(service, next)).text, /zoe\/r19.*zoe\/r23/s)
+  t.ok(service.log.some(({ msg }) => msg === 'a repository is shown without its state'))
+})
+
+t.test('With none yet, the lines that make the first one stand there', async (t) => {
+  const { startService } = await import('../fixtures/service.js')
+  const service = await startService(t)
+  const { text } = await visit(service, '/')
+  t.match(text, `git init --bare --initial-branch=main ${service.repositories}/alice/hello.git`)
+  const proxied = await visit(service, '/', { headers: { 'X-Forwarded-For': '192.0.2.1' } })
+  t.notMatch(proxied.text, service.repositories, 'others are not told where the repositories are')
+})

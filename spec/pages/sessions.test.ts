@@ -1,0 +1,169 @@
+import t from 'tap'
+import { startService, type TestService } from '../fixtures/service.js'
+import { makeRepositoryWithCommit } from '../fixtures/git.js'
+import { signIn, visit, type Visited } from '../fixtures/visit.js'
+
+const HOUR = 60 * 60 * 1000
+
+async function world(t: Parameters<typeof startService>[0]) {
+  const clock = { time: Date.parse('2026-01-31T12:00:00Z'), now: () => clock.time }
+  const service = await startService(t, { clock, settings: { trustedProxies: ['127.0.0.1'] } })
+  const { sha } = await makeRepositoryWithCommit(service.repositories, 'alice/private')
+  const code = async (user = 'alice') =>
+    new URL((await service.admin.createSignIn(user)).url).searchParams.get('code') ?? ''
+  const isSignedIn = async (cookie: string) => (await visit(service, '/repos/alice/private', { cookie })).status === 200
+  return { service, clock, sha, code, isSignedIn }
+}
+
+const open = async (service: TestService, code: string, headers: Record<string, string> = {}): Promise<Visited> =>
+  await visit(service, '/sign-in', { form: { code }, headers })
+
+t.test('A link signs in once, in a cookie that nobody else can read', async (t) => {
+  const { service, code, isSignedIn } = await world(t)
+  const one = await code()
+  for (const _ of [1, 2]) {
+    const { status, text, headers } = await visit(service, `/sign-in?code=${one}`)
+    t.strictSame([status, text.includes('Sign in as alice?')], [200, true], 'looking at it does not use it up')
+    t.equal(headers.get('set-cookie'), null)
+  }
+  const opened = await open(service, one)
+  t.strictSame([opened.status, opened.headers.get('location')], [303, '/'])
+  const cookie = opened.headers.get('set-cookie') ?? ''
+  t.match(cookie, /^commit-status-session=[\w-]{32}; Path=\/; HttpOnly; SameSite=Strict$/)
+  t.ok(await isSignedIn(cookie.split(';')[0] ?? ''))
+  t.equal((await open(service, one)).status, 410, 'once')
+  t.equal((await visit(service, `/sign-in?code=${one}`)).status, 410)
+  t.notOk(await isSignedIn('commit-status-session='))
+  t.notOk(JSON.stringify(service.log).includes(one), 'no log line has it')
+})
+
+t.test('Behind https the cookie is sent over https alone, and no neighbour can set it', async (t) => {
+  const { service, code } = await world(t)
+  const { headers } = await open(service, await code(), { 'X-Forwarded-Proto': 'https' })
+  t.match(
+    headers.get('set-cookie'),
+    /^__Host-commit-status-session=[\w-]{32}; Path=\/; HttpOnly; SameSite=Strict; Secure$/,
+  )
+  const [cookie = ''] = headers.get('set-cookie')?.split(';') ?? []
+  const https = { 'X-Forwarded-Proto': 'https' }
+  const at = async (cookie: string) => (await visit(service, '/repos/alice/private', { cookie, headers: https })).status
+  t.equal(await at(cookie), 200)
+  t.equal(await at(cookie.replace('__Host-', '')), 404)
+})
+
+t.test('Links are over after ten minutes, sessions after eight hours', async (t) => {
+  const { service, clock, code, isSignedIn } = await world(t)
+  const late = await code()
+  clock.time += 10 * 60 * 1000
+  t.equal((await open(service, late)).status, 410)
+  const cookie = await signIn(service, 'alice')
+  clock.time += 8 * HOUR - 1
+  t.ok(await isSignedIn(cookie))
+  clock.time += 1
+  t.notOk(await isSignedIn(cookie))
+})
+
+t.test('Sign-out, the command and a stop end a session', async (t) => {
+  const { service, code, isSignedIn } = await world(t)
+  const [one, two] = [await signIn(service, 'alice'), await signIn(service, 'alice')]
+  const bob = await signIn(service, 'bob')
+  const out = await visit(service, '/sign-out', { form: {}, cookie: one })
+  t.match(out.headers.get('set-cookie'), /^commit-status-session=; .*Max-Age=0$/)
+  t.strictSame([await isSignedIn(one), await isSignedIn(two)], [false, true])
+  t.equal((await visit(service, '/sign-out', { form: {} })).status, 303)
+  const link = await code()
+  t.equal(await service.admin.endSignIns('alice'), 2)
+  t.notOk(await isSignedIn(two))
+  t.equal((await open(service, link)).status, 410)
+  t.equal((await visit(service, '/settings/tokens', { cookie: bob })).status, 200, 'others stay')
+  await service.close()
+  await t.test('after a restart', async (t) => {
+    const again = await startService(t, { settings: { repositories: service.repositories, store: service.address } })
+    t.equal((await visit(again, '/settings/tokens', { cookie: bob })).status, 401)
+  })
+})
+
+t.test('A session is new at every sign-in, and the one before it ends', async (t) => {
+  const { service, code, isSignedIn } = await world(t)
+  const before = await signIn(service, 'mallory')
+  const { headers } = await visit(service, '/sign-in', { form: { code: await code() }, cookie: before })
+  const [after = ''] = headers.get('set-cookie')?.split(';') ?? []
+  t.not(after, before)
+  t.ok(await isSignedIn(after))
+  t.equal((await visit(service, '/settings/tokens', { cookie: before })).status, 401)
+  t.notOk(await isSignedIn(`${after}; ${before}`), 'of two that differ, none is believed')
+  t.ok(await isSignedIn(`other=1; ${after}`))
+})
+
+t.test('A form of another site signs nobody in or out', async (t) => {
+  const { service, code } = await world(t)
+  const cookie = await signIn(service, 'alice')
+  const own = new URL(service.url).host
+  const forged: Record<string, string>[] = [
+    { 'Sec-Fetch-Site': 'cross-site' },
+    { 'Sec-Fetch-Site': 'same-site' },
+    { 'Sec-Fetch-Site': 'none' },
+    { 'Sec-Fetch-Site': 'cross-site', Origin: `http://${own}` },
+    { Origin: 'https://evil.example.com' },
+    { Origin: 'null' },
+    { Origin: `http://${own}.evil.example.com` },
+    { Origin: `http://${own.replace(/:.*/, '')}` },
+    {},
+  ]
+  for (const headers of forged) {
+    for (const path of ['/sign-in', '/sign-out', '/settings/tokens', '/settings/tokens/0/revoke']) {
+      const body = { code: await code('mallory'), name: 'x', expires: 'never' }
+      const response = await fetch(new URL(path, service.url), {
+        method: 'POST',
+        headers: { ...headers, Cookie: cookie },
+        body: new URLSearchParams(body),
+        redirect: 'manual',
+      })
+      t.strictSame(
+        [response.status, response.headers.get('set-cookie')],
+        [403, null],
+        `${path} ${JSON.stringify(headers)}`,
+      )
+    }
+  }
+  t.equal((await visit(service, '/settings/tokens', { cookie })).status, 200)
+  t.strictSame(await service.admin.listTokens(null), [])
+  const response = await fetch(new URL('/sign-out', service.url), {
+    method: 'POST',
+    headers: { Origin: service.url, Cookie: cookie },
+    redirect: 'manual',
+  })
+  t.equal(response.status, 303, 'a browser of before says it by Origin')
+})
+
+t.test('Guessing links is a failed log-in', async (t) => {
+  const service = await startService(t, { settings: { authFailures: { limit: 3, windowSeconds: 600 } } })
+  const link = new URL((await service.admin.createSignIn('alice')).url).searchParams.get('code') ?? ''
+  const statuses = []
+  for (const _ of [1, 2, 3, 4]) statuses.push((await open(service, 'wrong')).status)
+  t.strictSame(statuses, [410, 410, 410, 429])
+  t.equal((await open(service, link)).status, 429)
+})
+
+t.test('The API knows nothing of sessions, and the pages nothing of tokens', async (t) => {
+  const { service, sha } = await world(t)
+  const cookie = await signIn(service, 'alice')
+  const list = `/api/v1/repos/alice/private/commits/${sha}/statuses`
+  t.equal((await visit(service, list, { cookie })).status, 401)
+  const Authorization = `Bearer ${await service.tokenOf('alice')}`
+  for (const path of ['/settings/tokens', '/repos/alice/private']) {
+    const answer = await visit(service, path, { headers: { Authorization } })
+    t.ok([401, 404].includes(answer.status), path)
+  }
+  const made = await visit(service, '/settings/tokens', {
+    headers: { Authorization },
+    form: { name: 'x', expires: 'never' },
+  })
+  t.equal(made.status, 401)
+})
+
+t.test('Whoever asks how to sign in is told', async (t) => {
+  const { service } = await world(t)
+  t.match((await visit(service, '/sign-in')).text, 'scripts/commit-status sign-in alice')
+  await t.rejects(service.admin.createSignIn('../x'), /no user name/)
+})
