@@ -11,7 +11,8 @@ import { ConfirmedCommits } from '../git/confirmed-commits.js'
 import { LookUps } from '../git/look-ups.js'
 import { Refs } from '../git/refs.js'
 import { Authentication, callerOf } from '../http/authentication.js'
-import { clientAddresses } from '../http/client-address.js'
+import { clientAddresses, trustedPeers } from '../http/client-address.js'
+import { PublicAddress } from '../http/public-address.js'
 import { Waiting } from '../http/waiting.js'
 import { cacheShares } from '../parts/cache-shares.js'
 import { silentLogger, type Logger } from '../parts/logger.js'
@@ -43,8 +44,8 @@ interface Inner {
   readonly partMilliseconds?: number
   /** Pages with a way of ours to sign in. */
   readonly pages?: OwnPages
-  /** Where the service listens. */
-  readonly address?: () => string
+  /** What links to sign in begin with. */
+  readonly signInAddress?: () => string
 }
 
 /** A service, and what only a server of ours needs of it. */
@@ -62,11 +63,14 @@ export interface Assembled {
  */
 export async function assemble(
   options: CommitStatusOptions,
-  { partMilliseconds = PART_MILLISECONDS, pages: ownPages, address }: Inner = {},
+  { partMilliseconds = PART_MILLISECONDS, pages: ownPages, signInAddress }: Inner = {},
 ): Promise<Assembled> {
   checkOptions(options)
   // Whatever may throw comes before the store, which would be left open.
-  const clientAddress = clientAddresses(options.trustedProxies ?? [])
+  const { trustedProxies = [], publicUrl = '' } = options
+  const clientAddress = clientAddresses(trustedProxies)
+  const isTrustedPeer = trustedPeers(trustedProxies)
+  const address = new PublicAddress({ publicUrl, isTrustedPeer })
   const logger = guardLogger(options.logger ?? silentLogger)
   // Only here: whoever measures nothing need not load it.
   const prometheus = options.metrics === true ? new (await import('../http/prometheus.js')).Prometheus() : undefined
@@ -118,7 +122,7 @@ export async function assemble(
   const administered = {
     ...administeredParts(options, parts, logger),
     ...{ audited, commits, stopping: stopping.signal },
-    ...(sessions && address && { signIns: { sessions, address } }),
+    ...(sessions && signInAddress && { signIns: { sessions, address: signInAddress } }),
     changed: () => {
       waits.anyChanged()
     },
@@ -135,7 +139,6 @@ export async function assemble(
   const pages = options.pages ?? ownPages
   const guard = { part: 'pages', milliseconds: partMilliseconds }
   const ours = options.authenticator ? undefined : administration
-  const trustedProxies = options.trustedProxies ?? []
   const room = () =>
     pages &&
     openPages(pages, {
@@ -145,7 +148,8 @@ export async function assemble(
       git,
       tokens: ours,
       clientAddress,
-      trustedProxies,
+      address,
+      isTrustedPeer,
       logger,
       meter,
       guard,
@@ -155,7 +159,7 @@ export async function assemble(
   const service: CommitStatusService = {
     handler: openEdge(options, {
       ...{ service: statuses, authentication, inFlight, waiting, unavailableReason, rooms, logger, meter },
-      ...{ refs, git, folder: parts.folder },
+      ...{ refs, git, address, folder: parts.folder },
     }),
     report: async (repository, sha, report, user) => {
       const caller = user === undefined ? { host: true as const } : callerFor(user)

@@ -2,19 +2,19 @@ import { CommitContents } from '../git/commit-content.js'
 import type { GitProcesses } from '../git/git-process.js'
 import type { Refs } from '../git/refs.js'
 import type { RepositoryFolder } from '../git/repository-folder.js'
-import { trustedPeers } from '../http/client-address.js'
 import { compatibleApis } from '../http/compatible/apis.js'
 import { createCompatibleHandler } from '../http/compatible/handler.js'
 import { Operations } from '../http/compatible/operations.js'
 import { Projects } from '../http/compatible/projects.js'
-import { PublicAddress } from '../http/compatible/public-address.js'
 import { createHandler, type Handler, type HandlerParts } from '../http/handler.js'
+import type { PublicAddress } from '../http/public-address.js'
 import type { CommitStatusOptions } from './options.js'
 
 /** What of a service only the compatible APIs need. */
 export interface EdgeParts extends HandlerParts {
   readonly refs: Refs
   readonly git: GitProcesses
+  readonly address: PublicAddress
   /** Where the repositories can be listed. */
   readonly folder: RepositoryFolder | undefined
 }
@@ -22,7 +22,7 @@ export interface EdgeParts extends HandlerParts {
 /** The HTTP edge of a service: its own API and, where they are asked for, those that are compatible with others. */
 export function openEdge(options: CommitStatusOptions, parts: EdgeParts): Handler {
   const rest = createHandler(parts)
-  const { compatibleApis: names = [], giteaHosts = [], trustedProxies = [], publicUrl = '' } = options
+  const { compatibleApis: names = [], giteaHosts = [] } = options
   if (names.length === 0 && giteaHosts.length === 0) return rest
   const { folder, git } = parts
   const projects = new Projects(async () => (await folder?.names()) ?? [])
@@ -33,6 +33,5 @@ export function openEdge(options: CommitStatusOptions, parts: EdgeParts): Handle
     apis: [...new Set(names)].map((name) => compatibleApis[name](operations)),
     ofHosts: compatibleApis.gitea(operations),
     hosts: new Set(giteaHosts.map((host) => host.toLowerCase())),
-    address: new PublicAddress({ publicUrl, isTrustedPeer: trustedPeers(trustedProxies) }),
   })
 }

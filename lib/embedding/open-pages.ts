@@ -5,8 +5,7 @@ import { PartError } from '../errors.js'
 import { CommitLog } from '../git/commit-log.js'
 import type { GitProcesses } from '../git/git-process.js'
 import type { Refs } from '../git/refs.js'
-import { trustedPeers } from '../http/client-address.js'
-import { publicAddresses } from '../http/public-address.js'
+import type { PublicAddress } from '../http/public-address.js'
 import type { Room } from '../http/room.js'
 import type { Logger } from '../parts/logger.js'
 import type { Meter } from '../parts/meter.js'
@@ -20,8 +19,10 @@ import { callPart, type PartCall } from './guarded-call.js'
 import type { Parts } from './open-parts.js'
 import type { HostPages } from './options.js'
 
-/** How people sign in to the pages of a service of its own. */
+/** The pages of a service of its own, and how people sign in to them. */
 export interface OwnPages {
+  /** What the addresses of the pages begin with, for browsers: a proxy has taken it off. */
+  readonly base?: string
   /** In which a trusted reverse proxy names the user; absent: by links. */
   readonly header?: string
   readonly secret?: string
@@ -37,7 +38,8 @@ export interface OpenPagesParts extends Pick<Parts, 'folder' | 'failures' | 'clo
   /** Absent where the host has tokens of its own. */
   readonly tokens: Pick<Administration, 'createToken' | 'listTokens' | 'revokeToken'> | undefined
   readonly clientAddress: (request: IncomingMessage) => string
-  readonly trustedProxies: readonly string[]
+  readonly address: PublicAddress
+  readonly isTrustedPeer: (request: IncomingMessage) => boolean
   readonly logger: Logger
   readonly meter: Meter
   readonly guard: PartCall
@@ -45,22 +47,26 @@ export interface OpenPagesParts extends Pick<Parts, 'folder' | 'failures' | 'clo
 
 /** Puts the pages together. */
 export function openPages(pages: HostPages | OwnPages, parts: OpenPagesParts): Room {
-  const { statuses, refs, git, tokens, folder, clientAddress, failures, logger } = parts
-  const isTrusted = trustedPeers(parts.trustedProxies)
-  const publicAddress = publicAddresses(isTrusted)
-  const base = ('base' in pages && pages.base) || ''
+  const { statuses, refs, git, tokens, folder, clientAddress, failures, logger, address } = parts
+  const { base = '' } = pages
   const url = 'session' in pages ? pages.signInUrl : pages.url
   const cookie = new SessionCookie(base)
   const visitors = (): Visitors => {
     if ('session' in pages) return hostVisitors(pages, parts.guard)
     const { header, secret, sessions } = pages
     if (header !== undefined)
-      return proxyVisitors({ header, isTrusted, meter: parts.meter, ...(secret !== undefined && { secret }) })
-    return (request) => (sessions ? cookie.visitor(sessions, request, publicAddress(request)) : NOBODY)
+      return proxyVisitors({
+        header,
+        isTrusted: parts.isTrustedPeer,
+        meter: parts.meter,
+        ...(secret !== undefined && { secret }),
+      })
+    return (request) => (sessions ? cookie.visitor(sessions, request, address.called(request)) : NOBODY)
   }
   const sessions = 'session' in pages ? undefined : pages.sessions
   return createPages({
     base,
+    isAlone: !('session' in pages),
     service: statuses,
     refs,
     log: new CommitLog(git),
@@ -78,7 +84,7 @@ export function openPages(pages: HostPages | OwnPages, parts: OpenPagesParts): R
     ...(url !== undefined && { signInUrl: url }),
     ...(sessions && { links: { sessions, cookie } }),
     ...(tokens && { tokens }),
-    publicAddress,
+    address,
     clientAddress,
     failures,
     clock: parts.clock,

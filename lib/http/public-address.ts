@@ -1,34 +1,85 @@
 import type { IncomingMessage } from 'node:http'
-import { headerValues } from './header-values.js'
 
-/** How clients call the service. */
-export interface PublicAddress {
+/** By which address a client has called. */
+export interface CalledAddress {
   readonly protocol: 'http' | 'https'
-  /** With the port, where the client names one. */
+  /** In lower case, with the port where the client names one. */
   readonly host: string
 }
 
-/** `https://status.example.com` */
-export function originOf({ protocol, host }: PublicAddress): string {
-  return `${protocol}://${host}`
+export interface PublicAddressParts {
+  /** The setting `publicUrl`; empty: as the client sees it. */
+  readonly publicUrl: string
+  /** Whether the peer of a request is a trusted reverse proxy. */
+  readonly isTrustedPeer: (request: IncomingMessage) => boolean
 }
 
 /**
- * Tells by which address a request has come: that of its `Host`, or what a trusted reverse proxy says in
- * `X-Forwarded-Proto` and `X-Forwarded-Host`.
- * @param isTrusted whether the peer of a request's socket is a trusted proxy
+ * Where clients see the service: at `publicUrl`, else by what a trusted reverse proxy says in `X-Forwarded-Proto` and
+ * `X-Forwarded-Host`, else by `Host`.
  */
-export function publicAddresses(
-  isTrusted: (request: IncomingMessage) => boolean,
-): (request: IncomingMessage) => PublicAddress {
-  return (request) => {
-    const { headers, socket } = request
-    const isEncrypted = Reflect.get(socket, 'encrypted') === true
-    const forwarded = (name: string): string | undefined =>
-      isTrusted(request) ? headerValues(request, name).at(-1)?.split(',').at(-1)?.trim().toLowerCase() : undefined
-    return {
-      protocol: isEncrypted || forwarded('x-forwarded-proto') === 'https' ? 'https' : 'http',
-      host: forwarded('x-forwarded-host') ?? headers.host?.toLowerCase() ?? '',
-    }
+export class PublicAddress {
+  readonly #parts: PublicAddressParts
+  readonly #url: URL | undefined
+
+  constructor(parts: PublicAddressParts) {
+    this.#parts = parts
+    this.#url = parts.publicUrl === '' ? undefined : new URL(parts.publicUrl)
   }
+
+  /** What links begin with: `https://host`, and the path that the service is under; without a slash at the end. */
+  of(request: IncomingMessage): string {
+    return this.#url ? this.origin(request) + pathOf(this.#parts.publicUrl) : this.ofHost(request)
+  }
+
+  /** As `of`, whatever `publicUrl` says. */
+  ofHost(request: IncomingMessage): string {
+    const { protocol, host } = this.called(request)
+    return `${protocol}://${host}${strippedPath(request)}`
+  }
+
+  /** `of` without the path. */
+  origin(request: IncomingMessage): string {
+    if (this.#url) return this.#url.origin
+    const { protocol, host } = this.called(request)
+    return `${protocol}://${host}`
+  }
+
+  /** By which address a request has come, whatever `publicUrl` says of others. */
+  called(request: IncomingMessage): CalledAddress {
+    const named = this.#forwarded(request, 'x-forwarded-host') ?? request.headers.host ?? ''
+    // It becomes a part of links.
+    const isHost = /^[\w.-]+(?::\d{1,5})?$|^\[[\da-f:.]+\](?::\d{1,5})?$/i.test(named)
+    const host = isHost ? named.toLowerCase() : 'localhost'
+    return { protocol: this.#protocol(request, host), host }
+  }
+
+  #protocol(request: IncomingMessage, host: string): 'http' | 'https' {
+    const forwarded = this.#forwarded(request, 'x-forwarded-proto')?.toLowerCase()
+    if (forwarded === 'http' || forwarded === 'https') return forwarded
+    // A proxy may not say how it was called itself.
+    const isPublic = this.#url?.host === host && this.#url.protocol === 'https:'
+    return isPublic || Reflect.get(request.socket, 'encrypted') === true ? 'https' : 'http'
+  }
+
+  /** What the nearest proxy says: a client may have sent the header itself, and proxies add to it at its end. */
+  #forwarded(request: IncomingMessage, name: string): string | undefined {
+    const value = request.headers[name]
+    if (value === undefined || !this.#parts.isTrustedPeer(request)) return undefined
+    return String(value).split(',').at(-1)?.trim()
+  }
+}
+
+/** The path of a public URL, without a slash at its end; empty for none. */
+export function pathOf(publicUrl: string): string {
+  return publicUrl === '' ? '' : new URL(publicUrl).pathname.replace(/\/+$/, '')
+}
+
+/** The path that express, connect or polka have taken off before they called us. */
+function strippedPath(request: IncomingMessage): string {
+  const original: unknown = Reflect.get(request, 'originalUrl')
+  const { url = '' } = request
+  if (typeof original !== 'string' || !original.startsWith('/') || !original.endsWith(url)) return ''
+  const path = original.slice(0, original.length - url.length).replace(/\/+$/, '')
+  return /^[\w/.~%-]*$/.test(path) ? path : ''
 }

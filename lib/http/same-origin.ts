@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import { headerValues } from './header-values.js'
-import type { PublicAddress } from './public-address.js'
+import type { CalledAddress } from './public-address.js'
 
 /**
  * Whether a form was sent by a page of ours: as the browser says (`Sec-Fetch-Site`), else by `Origin`; what says
  * neither was not sent by a browser that can be believed.
  */
-export function isSameOrigin(request: IncomingMessage, own: PublicAddress): boolean {
+export function isSameOrigin(request: IncomingMessage, own: CalledAddress): boolean {
   const sites = headerValues(request, 'sec-fetch-site')
   if (sites.length > 0) return sites.length === 1 && sites[0] === 'same-origin'
   const [origin = '', ...more] = headerValues(request, 'origin')
@@ -17,7 +17,7 @@ export function isSameOrigin(request: IncomingMessage, own: PublicAddress): bool
 }
 
 /** Without the port that everybody leaves out. */
-function hostOf({ host }: PublicAddress, protocol: string): string {
+function hostOf({ host }: CalledAddress, protocol: string): string {
   const url = `${protocol}//${host}`
   return URL.canParse(url) ? new URL(url).host : ''
 }

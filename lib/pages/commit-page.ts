@@ -22,8 +22,10 @@ export interface CommitView {
   readonly skip: number
   /** Whether the page reloads itself while something is pending. */
   readonly isReloading: boolean
-  /** Where the service is. */
+  /** What absolute links to pages begin with, before the base. */
   readonly origin: string
+  /** What the address of the API begins with. */
+  readonly service: string
 }
 
 export function commitPage(view: CommitView): Page {
@@ -124,9 +126,9 @@ function reloading({ list, isReloading }: CommitView, here: string): Content {
   return html`<span class="quiet">Reloads by itself.</span> <a href="${here}?reload=off">Stop reloading</a>`
 }
 
-function nothingYet({ name, sha, origin }: CommitView): Html {
+function nothingYet({ name, sha, service }: CommitView): Html {
   return html`<p>No check has reported on this commit. This line would, with a token of somebody who may:</p>
-    <pre tabindex="0"><code>${reportLine({ origin, token: '$TOKEN', repository: name.full, sha })}</code></pre>`
+    <pre tabindex="0"><code>${reportLine({ service, token: '$TOKEN', repository: name.full, sha })}</code></pre>`
 }
 
 /** Also of a commit that has failed already: the rest is still to come. */

@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache'
 import type { Answer } from '../http/exchange.js'
-import { originOf } from '../http/public-address.js'
 import type { Request, Route } from '../http/room.js'
 import { repositoryName } from '../repository-name.js'
 
@@ -17,7 +16,7 @@ const MAX_PAGES = 500
 const RELOAD_SECONDS = 10
 
 export function commitRoutes(parts: PagesParts): readonly Route[] {
-  const { base, service, log, publicAddress, logger } = parts
+  const { base, service, log, address, logger } = parts
   const known = new LRUCache<string, Answer>({ max: MAX_PAGES })
 
   const answer = async (
@@ -32,7 +31,7 @@ export function commitRoutes(parts: PagesParts): readonly Route[] {
     if ('close' in list) await list.close()
     const query = queryOf(request)
     const [skip, isReloading] = [skipOf(query), query.get('reload') !== 'off']
-    const origin = originOf(publicAddress(request))
+    const at = { origin: address.origin(request), service: address.of(request) }
     const { user = '', hasSession } = frame.visitor
     const { directory, identity } = found.repository
     const key = [
@@ -44,7 +43,8 @@ export function commitRoutes(parts: PagesParts): readonly Route[] {
       list.digest,
       skip,
       isReloading,
-      origin,
+      at.origin,
+      at.service,
       user,
       hasSession,
     ]
@@ -69,7 +69,7 @@ export function commitRoutes(parts: PagesParts): readonly Route[] {
       tooMany: 'bytes' in list ? 0 : list.summary.statuses,
       skip,
       isReloading,
-      origin,
+      ...at,
     }
     const made = make(view, frame)
     if (logged) known.set(key.join('\n'), made)

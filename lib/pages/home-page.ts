@@ -23,8 +23,8 @@ export interface Home {
   readonly text: string
   /** Absent when there are no more. */
   readonly next: string | undefined
-  /** Where the service is. */
-  readonly origin: string
+  /** What the address of the API begins with. */
+  readonly service: string
   readonly folder: string
   readonly isSignedIn: boolean
   /** Whether the folder cannot be listed: then one has to name a repository. */
@@ -70,7 +70,7 @@ function rowOf(base: string, { name, branch, commit, state }: HomeRow): Html {
   </li>`
 }
 
-function nothingYet({ text, origin, folder, isSignedIn, isUnlisted }: Home): Content {
+function nothingYet({ text, service, folder, isSignedIn, isUnlisted }: Home): Content {
   if (isUnlisted) return undefined
   if (text !== '') return html`<p>No repository that you may read has “${text}” in its name.</p>`
   const hint = !isSignedIn && html`<p>Private ones are shown to those who may read them, once they have signed in.</p>`
@@ -83,7 +83,7 @@ function nothingYet({ text, origin, folder, isSignedIn, isUnlisted }: Home): Con
     <pre tabindex="0"><code>git init --bare --initial-branch=main ${folder}/alice/hello.git
 git push ${folder}/alice/hello.git HEAD:refs/heads/main
 TOKEN=$(scripts/commit-status token create alice | tail -n 1)
-${reportLine({ origin, token: '$TOKEN', repository: 'alice/hello', sha: HEAD })}</code></pre>
+${reportLine({ service, token: '$TOKEN', repository: 'alice/hello', sha: HEAD })}</code></pre>
     <p>
       Then <code>scripts/commit-status repo public alice/hello</code> shows it to everybody, and
       <code>scripts/commit-status sign-in alice</code> prints a link that signs alice in here.

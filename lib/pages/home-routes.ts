@@ -1,4 +1,3 @@
-import { originOf } from '../http/public-address.js'
 import type { Request, Route } from '../http/room.js'
 import { parseRepositoryName, type RepositoryName } from '../repository-name.js'
 import type { Caller } from '../service/repository-access.js'
@@ -10,7 +9,7 @@ import { callerOf, frameOf, queryOf, type PagesParts } from './parts.js'
 const MAX_ROWS = 20
 
 export function homeRoutes(parts: PagesParts): readonly Route[] {
-  const { base, repositories, publicAddress, folder } = parts
+  const { base, repositories, address, folder } = parts
   return [
     {
       name: 'page',
@@ -31,7 +30,7 @@ export function homeRoutes(parts: PagesParts): readonly Route[] {
           rows,
           text,
           next: found.length > MAX_ROWS ? shown.at(-1)?.full : undefined,
-          origin: originOf(publicAddress(request)),
+          service: address.of(request),
           folder: folder !== undefined && isAtTheMachine(request) ? folder : '/path/of/the/repositories',
           isSignedIn: user !== undefined,
           isUnlisted: !repositories,

@@ -18,12 +18,13 @@ const OURS = /^\/(?:$|(?:repos|settings|sign-in|sign-out)(?:\/|$)|(?:style\.css|
 /** The pages for people: thin, over the same service as the API. */
 export function createPages(given: PagesParts): Room {
   const parts = { ...given, visitors: askedOnce(given.visitors) }
-  const { base } = parts
+  const { base, isAlone } = parts
   return {
     addressOf(url) {
       const [path = ''] = url.split('?', 1)
-      if (path !== base && !path.startsWith(`${base}/`)) return undefined
-      const inside = path.slice(base.length) || '/'
+      const isBelow = path === base || path.startsWith(`${base}/`)
+      if (!isBelow && !isAlone) return undefined
+      const inside = (isBelow ? path.slice(base.length) : path) || '/'
       return OURS.test(inside) ? inside + url.slice(path.length) : undefined
     },
     routes: [

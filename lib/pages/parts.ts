@@ -20,6 +20,8 @@ import type { Visitors } from './visitor.js'
 export interface PagesParts {
   /** What the addresses of pages begin with; empty, or with a slash in front and none at the end. */
   readonly base: string
+  /** Whether the server is ours alone: then what does not begin with the base is ours, too. */
+  readonly isAlone: boolean
   readonly service: StatusService
   readonly refs: Refs
   readonly log: CommitLog
@@ -34,7 +36,7 @@ export interface PagesParts {
   readonly links?: { readonly sessions: Sessions; readonly cookie: SessionCookie }
   /** Absent where the host has tokens of its own. */
   readonly tokens?: Pick<Administration, 'createToken' | 'listTokens' | 'revokeToken'>
-  readonly publicAddress: (request: Request) => PublicAddress
+  readonly address: PublicAddress
   readonly clientAddress: (request: Request) => string
   readonly failures: Prompt<FailureBudget>
   readonly clock: Clock

@@ -1,14 +1,15 @@
 /** The line of a shell that reports on a commit. */
 export function reportLine(report: {
-  readonly origin: string
+  /** What the address of the API begins with. */
+  readonly service: string
   readonly token: string
   /** `owner/repo` */
   readonly repository: string
   readonly sha: string
 }): string {
-  const { origin, token, repository, sha } = report
+  const { service, token, repository, sha } = report
   const body = '{"state": "success", "context": "build"}'
-  const address = `${origin}/api/v1/repos/${repository}/statuses/${sha}`
+  const address = `${service}/api/v1/repos/${repository}/statuses/${sha}`
   return `curl -H "Authorization: Bearer ${token}" -d '${body}' ${address}`
 }
 

@@ -1,6 +1,5 @@
 import { MAX_STATES, type CommitStates } from '../combined-state.js'
 import { ServiceError } from '../errors.js'
-import { originOf } from '../http/public-address.js'
 import type { Route } from '../http/room.js'
 import type { Repository } from '../parts/repositories.js'
 import { repositoryName } from '../repository-name.js'
@@ -12,7 +11,7 @@ import { repositoryPage } from './repository-page.js'
 const MAX_ROWS = 50
 
 export function repositoryRoutes(parts: PagesParts): readonly Route[] {
-  const { base, service, refs, log, publicAddress } = parts
+  const { base, service, refs, log, address } = parts
   return [
     {
       name: 'page',
@@ -42,7 +41,7 @@ export function repositoryRoutes(parts: PagesParts): readonly Route[] {
           states,
           skip,
           hasMore: commits.length > MAX_ROWS,
-          origin: originOf(publicAddress(request)),
+          origin: address.origin(request),
         })
         return pageAnswer(frame, page)
       },

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Sessions } from '../auth/sessions.js'
-import type { PublicAddress } from '../http/public-address.js'
+import type { CalledAddress } from '../http/public-address.js'
 import { NOBODY, type Visitor } from './visitor.js'
 
 /**
@@ -16,7 +16,7 @@ export class SessionCookie {
   }
 
   /** The session that a request has; of two that differ, none is believed. */
-  read({ headers }: IncomingMessage, own: PublicAddress): string | undefined {
+  read({ headers }: IncomingMessage, own: CalledAddress): string | undefined {
     const name = this.#name(own)
     const values = (headers.cookie ?? '')
       .split(';')
@@ -26,27 +26,27 @@ export class SessionCookie {
     return values.length > 0 && values.every((value) => value === values[0]) ? values[0] : undefined
   }
 
-  visitor(sessions: Sessions, request: IncomingMessage, own: PublicAddress): Visitor {
+  visitor(sessions: Sessions, request: IncomingMessage, own: CalledAddress): Visitor {
     const session = this.read(request, own)
     const user = session === undefined ? undefined : sessions.userOf(session)
     return user === undefined ? NOBODY : { user, hasSession: true }
   }
 
-  set(session: string, own: PublicAddress): string {
+  set(session: string, own: CalledAddress): string {
     return this.#cookie(session, own, '')
   }
 
-  remove(own: PublicAddress): string {
+  remove(own: CalledAddress): string {
     return this.#cookie('', own, '; Max-Age=0')
   }
 
   /** Without an age: it ends with the browser, and in any case when the session does. */
-  #cookie(value: string, own: PublicAddress, more: string): string {
+  #cookie(value: string, own: CalledAddress, more: string): string {
     const secure = own.protocol === 'https' ? '; Secure' : ''
     return `${this.#name(own)}=${value}; Path=${this.#path}; HttpOnly; SameSite=Strict${secure}${more}`
   }
 
-  #name({ protocol }: PublicAddress): string {
+  #name({ protocol }: CalledAddress): string {
     if (protocol !== 'https') return 'commit-status-session'
     return this.#path === '/' ? '__Host-commit-status-session' : '__Secure-commit-status-session'
   }

@@ -8,7 +8,7 @@ import { confirmPage, linkOverPage, signInPage } from './sign-in-page.js'
 
 /** Signing in by a link that is good once, and out. */
 export function sessionRoutes(parts: PagesParts): readonly Route[] {
-  const { base, links, signInUrl, publicAddress, logger } = parts
+  const { base, links, signInUrl, address, logger } = parts
   const help: Route = {
     name: 'page',
     method: 'GET',
@@ -36,7 +36,7 @@ export function sessionRoutes(parts: PagesParts): readonly Route[] {
         const opened = await tried(parts, request, () => sessions.open(form.get('code') ?? ''))
         if (!opened) return fleetingAnswer(410, await frameOf(parts, request), linkOverPage)
         // Whoever this browser was before is signed out.
-        const own = publicAddress(request)
+        const own = address.called(request)
         const before = cookie.read(request, own)
         if (before !== undefined) sessions.end(before)
         logger.info({ user: opened.user }, 'signed in by a link')
@@ -49,7 +49,7 @@ export function sessionRoutes(parts: PagesParts): readonly Route[] {
       path: /^\/sign-out$/,
       operation: (request) => {
         refuseForged(parts, request)
-        const own = publicAddress(request)
+        const own = address.called(request)
         const session = cookie.read(request, own)
         if (session !== undefined) sessions.end(session)
         return redirect(`${base}/`, { 'Set-Cookie': cookie.remove(own) })
@@ -59,8 +59,8 @@ export function sessionRoutes(parts: PagesParts): readonly Route[] {
 }
 
 /** Refuses a form that no page of ours has sent. */
-export function refuseForged({ publicAddress }: PagesParts, request: Request): void {
-  if (!isSameOrigin(request, publicAddress(request))) throw new ServiceError('request_forged')
+export function refuseForged({ address }: PagesParts, request: Request): void {
+  if (!isSameOrigin(request, address.called(request))) throw new ServiceError('request_forged')
 }
 
 /** Codes that are wrong count as failed log-ins do. */

@@ -2,7 +2,6 @@ import { ArgumentError, ServiceError } from '../errors.js'
 import type { ListedToken } from '../admin/administration.js'
 import type { Answer } from '../http/exchange.js'
 import { readForm } from '../http/body.js'
-import { originOf } from '../http/public-address.js'
 import type { Request, Route } from '../http/room.js'
 import { fleetingAnswer, FORM_HEADERS, redirect, type PageFrame } from './page.js'
 import { frameOf, type PagesParts } from './parts.js'
@@ -13,7 +12,7 @@ import { madePage, revokePage, tokensPage } from './tokens-page.js'
 
 /** The page on which users make and revoke their own tokens. No token opens it. */
 export function tokenRoutes(parts: PagesParts): readonly Route[] {
-  const { base, tokens, links, signInUrl, publicAddress } = parts
+  const { base, tokens, links, signInUrl, address } = parts
   if (!tokens) return []
 
   /** A page for whoever is signed in, and what to do for everybody else. */
@@ -55,7 +54,7 @@ export function tokenRoutes(parts: PagesParts): readonly Route[] {
           const sent = await readForm(request, response)
           try {
             const { token } = await tokens.createToken(tokenRequest(user, sent, parts.clock.now()), { user })
-            return fleetingAnswer(201, frame, madePage(base, token, originOf(publicAddress(request))))
+            return fleetingAnswer(201, frame, madePage(base, token, address.of(request)))
           } catch (error) {
             if (!(error instanceof ArgumentError)) throw error
             const page = tokensPage({ base, tokens: await tokens.listTokens(user), problem: error.message, sent })

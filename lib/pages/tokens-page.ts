@@ -106,14 +106,14 @@ function limitsOf({ scopes, repositories, contexts, access }: ListedToken): Cont
 }
 
 /** Shows a token, this once. */
-export function madePage(base: string, token: string, origin: string): Page {
+export function madePage(base: string, token: string, service: string): Page {
   return {
     title: 'The token',
     content: html`<h1>The token</h1>
       <p class="note">It is shown this once. Keep it where your CI keeps its secrets.</p>
       <pre tabindex="0"><code class="token">${token}</code></pre>
       <p>This reports with it, in a checkout:</p>
-      <pre tabindex="0"><code>${reportLine({ origin, token, repository: 'OWNER/REPO', sha: HEAD })}</code></pre>
+      <pre tabindex="0"><code>${reportLine({ service, token, repository: 'OWNER/REPO', sha: HEAD })}</code></pre>
       <p><a href="${base}/settings/tokens">Your tokens</a></p>`,
   }
 }

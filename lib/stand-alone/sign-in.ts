@@ -3,6 +3,7 @@ import { Sessions } from '../auth/sessions.js'
 import type { OwnPages } from '../embedding/open-pages.js'
 import { errorMessage, StartError } from '../errors.js'
 import { coversEverybody } from '../http/client-address.js'
+import { pathOf } from '../http/public-address.js'
 import type { Clock } from '../parts/clock.js'
 import type { Settings } from './settings.js'
 
@@ -18,19 +19,19 @@ const MIN_SECRET = 16
  * @throws StartError for settings by which anybody could be whom he likes
  */
 export async function ownPages(
-  { pages, signIn, trustedProxies }: Pick<Settings, 'pages' | 'signIn' | 'trustedProxies'>,
+  { pages, signIn, trustedProxies, publicUrl }: Pick<Settings, 'pages' | 'signIn' | 'trustedProxies' | 'publicUrl'>,
   clock: Clock,
 ): Promise<OwnPages | undefined> {
   if (pages === 'off') return undefined
   const { header, secretFile } = signIn
-  const url = signIn.url === '' ? {} : { url: signIn.url }
+  const ours = { base: pathOf(publicUrl), ...(signIn.url !== '' && { url: signIn.url }) }
   if (header === '') {
-    if (secretFile === '') return { ...url, sessions: new Sessions(clock) }
+    if (secretFile === '') return { ...ours, sessions: new Sessions(clock) }
     throw new StartError('signIn.secretFile is of use with signIn.header alone, which is not set')
   }
   const why = refusal(header, trustedProxies)
   if (why !== undefined) throw new StartError(why)
-  return { ...url, header, ...(secretFile !== '' && { secret: await secretIn(secretFile) }) }
+  return { ...ours, header, ...(secretFile !== '' && { secret: await secretIn(secretFile) }) }
 }
 
 function refusal(header: string, trustedProxies: readonly string[]): string | undefined {

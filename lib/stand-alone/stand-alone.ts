@@ -51,7 +51,10 @@ export async function startStandAlone(
     logger,
     clock,
   }
-  const assembled = await assemble(options, { ...(pages && { pages }), address: () => url })
+  const assembled = await assemble(options, {
+    ...(pages && { pages }),
+    signInAddress: () => publicUrl.replace(/\/+$/, '') || url,
+  })
   let listening: AddressInfo
   let servers: readonly HttpServer[]
   try {

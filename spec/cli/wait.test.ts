@@ -1,7 +1,7 @@
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { ciAgent, type Agent } from '../fixtures/ci-agent.js'
 import { until } from '../fixtures/within.js'
 
@@ -27,6 +27,21 @@ async function report(
   if (response.status !== 201) throw new Error(await response.text())
 }
 
+/** A server between the command and the service. @returns its address */
+async function beforeService(
+  t: Test,
+  answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
+): Promise<string> {
+  const server = createServer((request, response) => void answer(request, response))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
 t.test('It prints each status when it settles, then the verdict, and succeeds', atOnce, async (t) => {
   const agent = await ciAgent(t)
   await report(agent, 'build', 'success', { description: 'fine\u001b[2J' })
@@ -38,6 +53,24 @@ t.test('It prints each status when it settles, then the verdict, and succeeds', 
     status: 0,
     stdout: 'success  build  fine\\u{1b}[2J\nsuccess  test/a  https://ci.example/7\nverdict: success\n',
     stderr: '',
+  })
+})
+
+t.test('What is reported between the list and the verdict is printed before it', atOnce, async (t) => {
+  const agent = await ciAgent(t)
+  await report(agent, 'build', 'pending')
+  let isReported = false
+  const url = await beforeService(t, async ({ url = '', headers: { authorization = '' } }, response) => {
+    if (url.includes('/verdict') && !isReported) {
+      isReported = true
+      await report(agent, 'build', 'success')
+    }
+    const answer = await fetch(`${agent.service.url}${url}`, { headers: { authorization } })
+    response.writeHead(answer.status, { ETag: answer.headers.get('etag') ?? '' }).end(await answer.text())
+  })
+  t.match(await waits(agent)('--url', url, '--require', 'build').ended, {
+    status: 0,
+    stdout: 'success  build\nverdict: success\n',
   })
 })
 
@@ -94,29 +127,23 @@ t.test('An error is never a verdict: it asks again until the time is over', atOn
   const agent = await ciAgent(t)
   await report(agent, 'build', 'success')
   let requests = 0
-  const server = createServer((request, response) => {
+  const url = await beforeService(t, async (request, response) => {
     if (++requests <= 3) {
       response.writeHead([500, 503, 200][requests - 1] ?? 500, { 'Retry-After': '1' }).end('<html>')
       return
     }
     // A service that lets nobody wait.
     const { authorization = '' } = request.headers
-    void fetch(`${agent.service.url}${request.url ?? ''}`, { headers: { authorization } }).then(async (answer) => {
-      response.writeHead(answer.status).end(await answer.text())
-    })
+    const answer = await fetch(`${agent.service.url}${request.url ?? ''}`, { headers: { authorization } })
+    response.writeHead(answer.status).end(await answer.text())
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const { ended } = waits(agent)('--url', url, '--require', 'build')
   await until(() => requests >= 4)
   const { status, stdout, stderr } = await ended
   t.strictSame([status, stdout], [0, 'success  build\nverdict: success\n'])
   t.equal(stderr.match(/trying again/g)?.length, 3)
-  server.close()
-  server.closeAllConnections()
-  t.match(await waits(agent)('--url', url, '--timeout', '2s').ended, {
+  // Nobody listens there.
+  t.match(await waits(agent)('--url', 'http://127.0.0.1:1', '--timeout', '2s').ended, {
     status: 3,
     stderr: /no verdict in time: .* cannot be reached/,
   })

@@ -6,9 +6,9 @@ import type { InFlight } from '../../service/in-flight.js'
 import type { Authentication } from '../authentication.js'
 import { Exchange, errorAnswer, type Answer } from '../exchange.js'
 import { originForm, refuseMalformedEscapes, refuseTransferCodings, type Handler } from '../handler.js'
+import type { PublicAddress } from '../public-address.js'
 import type { CompatibleApi, Refused, Route } from './api.js'
 import { actsForAnother } from './credentials.js'
-import type { PublicAddress } from './public-address.js'
 
 export interface CompatibleHandlerParts {
   readonly apis: readonly CompatibleApi[]
@@ -43,7 +43,7 @@ export function createCompatibleHandler(parts: CompatibleHandlerParts): Handler 
 
   const placeOf = (request: IncomingMessage, url: string): Place | undefined => {
     if (isBelow(url, STRICT_MOUNT))
-      return hosts.size > 0 && hosts.has(address.host(request))
+      return hosts.size > 0 && hosts.has(address.called(request).host)
         ? { api: ofHosts, mount: STRICT_MOUNT, isOfHost: true }
         : undefined
     return places.find(({ mount }) => isBelow(url, mount))

@@ -43,18 +43,26 @@ export async function waitForVerdict(commit: AskedCommit, query: VerdictQuery, t
   let verdict: Verdict | undefined
   let quietSince = Infinity
   let failure: NoAnswer | undefined
+  /** Shows the list when it is another one than before. @param seconds how long to wait for that */
+  const look = async (seconds: number): Promise<boolean> => {
+    const signal = AbortSignal.timeout(seconds * 1000 + ANSWER_MILLISECONDS)
+    const found = await askList(commit, known === undefined ? undefined : { etag: known, seconds }, signal)
+    // Some proxies answer as if they had not been told what is known.
+    if (!found || (known !== undefined && found.etag === known)) return false
+    known = found.etag === '' ? undefined : found.etag
+    settled.show(found.list)
+    quietSince = Infinity
+    return true
+  }
+  const judge = async () => await askVerdict(commit, query, AbortSignal.timeout(ANSWER_MILLISECONDS))
   while (left() > 0) {
     try {
       const seconds = Math.min(WAIT_SECONDS, Math.ceil(left() / 1000), secondsOfQuiet(quietSince))
       const asked = performance.now()
-      const signal = AbortSignal.timeout(seconds * 1000 + ANSWER_MILLISECONDS)
-      const found = await askList(commit, known === undefined ? undefined : { etag: known, seconds }, signal)
-      if (found) {
-        known = found.etag === '' ? undefined : found.etag
-        settled.show(found.list)
-        quietSince = Infinity
-      }
-      verdict = await askVerdict(commit, query, AbortSignal.timeout(ANSWER_MILLISECONDS))
+      const isChanged = await look(seconds)
+      verdict = await judge()
+      // What was reported between the two is shown before the verdict that counts it.
+      while (known !== undefined && (await look(0))) verdict = await judge()
       failure = undefined
       pause = FIRST_PAUSE_MILLISECONDS
       if (verdict.verdict === 'success') {
@@ -64,7 +72,7 @@ export async function waitForVerdict(commit: AskedCommit, query: VerdictQuery, t
       } else quietSince = Infinity
       if (verdict.verdict === 'failure' && (time.failFast || isSettled(settled.list, verdict, query)))
         return settled.end(verdict, FAILED)
-      if (performance.now() - asked < POLL_MILLISECONDS / 2 && (!found || known === undefined))
+      if (performance.now() - asked < POLL_MILLISECONDS / 2 && (!isChanged || known === undefined))
         await setTimeout(Math.min(POLL_MILLISECONDS, left()))
     } catch (error) {
       if (!(error instanceof NoAnswer)) throw error
