@@ -1,0 +1,3 @@
+import { createCommitStatusService } from '../../lib/index.js'
+import t from 'tap'
+t.ok(createCommitStatusService)
