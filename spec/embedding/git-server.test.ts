@@ -63,6 +63,23 @@ t.test('git gets in with the same tokens and the same rights', async (t) => {
   await t.rejects(push(bob, 'by-bob'), 'a reader may not push')
 })
 
+t.test('A limited token gets no further by git than by the API', async (t) => {
+  const { folder, repositories, service, withToken, push } = await startAll(t)
+  for (const name of ['alice/hello', 'alice/other']) await makeRepository(repositories, name)
+  const limited = async (limits: object) => {
+    const wanted = { user: 'alice', name: '', scopes: ['repo'], expiresAt: null, ...limits }
+    return (await service.administration.createToken(wanted)).token
+  }
+  const reader = await limited({ access: 'read' })
+  await git('clone', '--quiet', withToken(reader), join(folder, 'read'))
+  await t.rejects(push(reader, 'by-reader'), 'it may not push')
+  const other = await limited({ repositories: ['alice/other'] })
+  await t.rejects(
+    git('clone', '--quiet', withToken(other), join(folder, 'other')),
+    'the repository is not there for it',
+  )
+})
+
 t.test('Wrong passwords given to git use up the budget of the API', async (t) => {
   const { folder, repositories, service, token, withToken, api } = await startAll(t)
   await makeRepository(repositories, 'alice/hello')
