@@ -67,7 +67,8 @@ async function scan(prefix: string, response: ServerResponse): Promise<void> {
 }
 
 function answer(request: IncomingMessage, response: ServerResponse): void {
-  const [, , , , owner = '', repo = '', kind, id = ''] = String(request.url).split('/')
+  // Of the API, or of a page.
+  const [, , owner = '', repo = '', kind, id = ''] = String(request.url).replace('/api/v1', '').split('/')
   const name = `${owner}/${repo}`
   look(name)
   if (kind === 'commits') {

@@ -49,6 +49,11 @@ export const shareCases: readonly Case[] = [
     least: 0.75,
     requests: (repository) => [list(firstOf(repository))],
   }),
+  share('page of a public commit', {
+    commits: SMALL,
+    least: 0.4,
+    requests: (repository) => [{ method: 'GET', path: `/repos/alice/hello/commits/${firstOf(repository)}` }],
+  }),
   share('list that has not changed (304)', {
     commits: SMALL,
     least: 0.9,
