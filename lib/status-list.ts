@@ -14,10 +14,29 @@ export interface StoredList extends StatusList {
   readonly statuses: readonly StoredStatus[]
 }
 
-/** A status as JSON, and what the combined state needs of it. */
+/** A status as JSON, and what is to be known of it besides. */
 export interface StatusText {
   readonly state: State
   readonly json: string
+  /** The user that reported it last; `undefined` where nobody knows. */
+  readonly reporter: string | undefined
+}
+
+/** Which user reported each status of a list last: beside the list that is sent, which does not show it. */
+export class Reporters {
+  /** In the order of the list; `undefined` where nobody knows. */
+  readonly users: readonly (string | undefined)[]
+  #digest: string | undefined
+
+  constructor(users: readonly (string | undefined)[]) {
+    this.users = users
+  }
+
+  /** The same for the same users in the same places. Made once somebody asks: most lists are sent without it. */
+  get digest(): string {
+    this.#digest ??= hash('sha256', this.users.map(reporterText).join(''), 'base64url').slice(0, DIGEST_LETTERS)
+    return this.#digest
+  }
 }
 
 /** A `StatusList` as it is sent, JSON in UTF-8. */
@@ -26,6 +45,7 @@ export interface SerialisedList {
   /** Of the statuses: the same for the same list, in every process and store. 22 characters of base64url. */
   readonly digest: string
   readonly summary: CommitState
+  readonly reporters: Reporters
 }
 
 /** A `StatusList` that is too large to be held in memory. To be closed, whether or not it has been read. */
@@ -34,6 +54,7 @@ export interface LargeList {
   /** How many bytes there are. */
   readonly length: number
   readonly summary: CommitState
+  readonly reporters: Pick<Reporters, 'digest'>
   /** The bytes, some at a time; to be read once. */
   chunks(): AsyncIterable<Buffer>
   /** Its statuses, some at a time; as often as they are asked for. */
@@ -44,6 +65,8 @@ export interface LargeList {
 /** Lists with more bytes are not held in memory. */
 export const LARGE_LIST_BYTES = 512 * 1024
 
+const DIGEST_LETTERS = 22
+
 const END = ']}'
 const COMMA = Buffer.from(',')
 
@@ -51,9 +74,13 @@ function head(states: Iterable<State>): string {
   return `{"state":${JSON.stringify(combinedState([...states]))},"statuses":[`
 }
 
+function reporterText(user: string | undefined): string {
+  return `${JSON.stringify(user ?? null)},`
+}
+
 /** The combined state follows from the statuses, and they come to be known before it: so it is left out. */
 function digestOf(list: Buffer, headBytes: number): string {
-  return hash('sha256', list.subarray(headBytes), 'base64url').slice(0, 22)
+  return hash('sha256', list.subarray(headBytes), 'base64url').slice(0, DIGEST_LETTERS)
 }
 
 /** Small buffers are pieces of larger ones, all of which stays in memory for as long as one of them does. */
@@ -68,12 +95,13 @@ export function serialisedList(texts: readonly StatusText[]): SerialisedList {
   const states = texts.map((text) => text.state)
   const start = head(new Set(states))
   const bytes = ownBytes([Buffer.from(`${start}${texts.map((text) => text.json).join(',')}${END}`)])
-  return { bytes, digest: digestOf(bytes, start.length), summary: commitState(states) }
+  const reporters = new Reporters(texts.map((text) => text.reporter))
+  return { bytes, digest: digestOf(bytes, start.length), summary: commitState(states), reporters }
 }
 
-/** Without what the API does not show. */
-export function toText(status: CommitStatus): StatusText {
-  return { state: status.state, json: JSON.stringify(shownStatus(status)) }
+/** Its JSON is without what the API does not show. */
+export function toText(status: StoredStatus): StatusText {
+  return { state: status.state, json: JSON.stringify(shownStatus(status)), reporter: status.reporter?.user }
 }
 
 /** A list in memory into which statuses can be put, at a cost that hardly depends on how many it has. */
@@ -83,6 +111,7 @@ export class EditableList {
   readonly #contexts: string[]
   readonly #states: State[]
   readonly #lengths: number[]
+  readonly #reporters: (string | undefined)[]
 
   constructor(list: SerialisedList) {
     // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- what it was made from
@@ -91,6 +120,7 @@ export class EditableList {
     this.#contexts = statuses.map(({ context }) => context)
     this.#states = statuses.map(({ state }) => state)
     this.#lengths = statuses.map((status) => Buffer.byteLength(JSON.stringify(status)))
+    this.#reporters = [...list.reporters.users]
   }
 
   get list(): SerialisedList {
@@ -119,7 +149,7 @@ export class EditableList {
     }
     const sorted = [...saved].map(([context, text]) => ({ context, key: Buffer.from(context), text }))
     sorted.sort((one, other) => Buffer.compare(one.key, other.key))
-    const edits: { at: number; replaced: number; context: string; state: State; length: number }[] = []
+    const edits: { at: number; replaced: number; context: string; text: StatusText; length: number }[] = []
     for (const { context, key, text } of sorted) {
       const at = this.#placeOf(key)
       const replaced = this.#contexts[at] === context ? 1 : 0
@@ -128,18 +158,24 @@ export class EditableList {
       pieces.push(piece)
       if (replaced === 1) read += (this.#lengths[at] ?? 0) + 1
       place += replaced
-      edits.push({ at, replaced, context, state: text.state, length: piece.length })
+      edits.push({ at, replaced, context, text, length: piece.length })
     }
     copyTo(this.#contexts.length)
-    for (const { at, replaced, context, state, length } of edits.toReversed()) {
+    for (const { at, replaced, context, text, length } of edits.toReversed()) {
       this.#contexts.splice(at, replaced, context)
-      this.#states.splice(at, replaced, state)
+      this.#states.splice(at, replaced, text.state)
       this.#lengths.splice(at, replaced, length)
+      this.#reporters.splice(at, replaced, text.reporter)
     }
     const start = head(new Set(this.#states))
     const joined = pieces.flatMap((piece, index) => (index === 0 ? [piece] : [COMMA, piece]))
     const made = ownBytes([Buffer.from(start), ...joined, Buffer.from(END)])
-    this.#list = { bytes: made, digest: digestOf(made, start.length), summary: commitState(this.#states) }
+    this.#list = {
+      bytes: made,
+      digest: digestOf(made, start.length),
+      summary: commitState(this.#states),
+      reporters: new Reporters([...this.#reporters]),
+    }
   }
 
   /** Where a context stands, or would. */
@@ -163,11 +199,15 @@ export interface StatusPages {
 /** Reads a list that is too large for the memory once, for its head, so that it can then be sent as it is read. */
 export async function largeList(source: StatusPages): Promise<LargeList> {
   const digest = createHash('sha256')
+  const reporters = createHash('sha256')
   const states = new Set<State>()
   let [length, statuses, isFirst] = [0, 0, true]
   try {
     for await (const texts of source.pages()) {
-      for (const { state } of texts) states.add(state)
+      for (const { state, reporter } of texts) {
+        states.add(state)
+        reporters.update(reporterText(reporter))
+      }
       const bytes = pageBytes(texts, isFirst)
       digest.update(bytes)
       length += bytes.length
@@ -181,9 +221,10 @@ export async function largeList(source: StatusPages): Promise<LargeList> {
   digest.update(END)
   const start = Buffer.from(head(states))
   return {
-    digest: digest.digest('base64url').slice(0, 22),
+    digest: digest.digest('base64url').slice(0, DIGEST_LETTERS),
     length: start.length + length + END.length,
     summary: { ...commitState([...states]), statuses },
+    reporters: { digest: reporters.digest('base64url').slice(0, DIGEST_LETTERS) },
     async *chunks() {
       yield start
       let isFirst = true

@@ -1,5 +1,5 @@
 import { STATES } from '../commit-status.js'
-import { catalogue, ERROR_CODES, ServiceError, type ErrorCode } from '../errors.js'
+import { MAX_STATES } from '../combined-state.js'
 import { recordSchema, statusMembers } from '../parts/records.js'
 import {
   CONTEXT_CHARACTERS,
@@ -8,42 +8,10 @@ import {
   reportSchema,
   TARGET_URL_BYTES,
 } from '../report.js'
-
-/** Which operations an error may end; a new one has to be put somewhere. */
-const ENDS: Readonly<Record<ErrorCode, 'both' | 'report' | 'neither'>> = {
-  malformed_path: 'both',
-  malformed_request: 'both',
-  invalid_body: 'report',
-  credentials_missing: 'both',
-  credentials_wrong: 'both',
-  scope_missing: 'both',
-  sudo_denied: 'neither',
-  request_forged: 'neither',
-  user_invalid: 'neither',
-  write_denied: 'report',
-  context_denied: 'report',
-  repository_not_found: 'both',
-  commit_not_found: 'both',
-  path_unknown: 'neither',
-  method_not_allowed: 'neither',
-  request_timeout: 'both',
-  body_too_large: 'report',
-  sha_invalid: 'both',
-  state_invalid: 'report',
-  field_invalid: 'report',
-  parameter_invalid: 'neither',
-  shas_invalid: 'neither',
-  too_many_contexts: 'report',
-  too_many_failures: 'both',
-  headers_too_large: 'both',
-  internal: 'both',
-  transfer_coding_unknown: 'both',
-  overloaded: 'both',
-  repository_unreadable: 'both',
-  part_unresponsive: 'both',
-  store_unavailable: 'both',
-  shutting_down: 'both',
-}
+import { DURATION } from '../verdict/duration.js'
+import { PATTERN_CHARACTERS } from '../verdict/pattern.js'
+import { MAX_REQUIRED, MAX_USERS } from '../verdict/rule.js'
+import { errorResponses, headers } from './openapi-errors.js'
 
 const text = { type: 'string' }
 const ref = (name: string): object => ({ $ref: `#/components/schemas/${name}` })
@@ -57,14 +25,28 @@ const parameter = (name: string, description: string, schema: object): object =>
 })
 
 const name = { type: 'string', minLength: 1, maxLength: 100, pattern: '^[A-Za-z0-9_][A-Za-z0-9._-]*$' }
-const place = [
+const sha = { type: 'string', pattern: '^(?:[0-9a-fA-F]{40}|[0-9a-fA-F]{64})$' }
+const repository = [
   parameter('owner', 'owner of the repository', name),
   parameter('repo', 'name of the repository', name),
-  parameter('sha', 'full commit id, in any letter case', {
-    type: 'string',
-    pattern: '^(?:[0-9a-fA-F]{40}|[0-9a-fA-F]{64})$',
-  }),
 ]
+const place = [...repository, parameter('sha', 'full commit id, in any letter case', sha)]
+
+/** One that is given several times; `style` and `explode` are as they are where nobody says otherwise. */
+const repeated = (name: string, description: string, items: object, count: object): object => ({
+  name,
+  in: 'query',
+  description,
+  schema: { type: 'array', items, ...count },
+})
+const pattern = { type: 'string', minLength: 1, maxLength: PATTERN_CHARACTERS }
+const conditional = { name: 'If-None-Match', in: 'header', schema: text }
+const prefer = (waits: string): object => ({
+  name: 'Prefer',
+  in: 'header',
+  description: `wait=30: ${waits}, or after so many seconds (RFC 7240)`,
+  schema: text,
+})
 
 const { state, context, description, target_url } = reportSchema.properties
 
@@ -84,41 +66,43 @@ const schemas = {
       },
     },
   },
+  CombinedState: { enum: ['failure', 'pending', 'success', null], description: 'null when there is no status' },
   StatusList: recordSchema({
-    state: { enum: ['failure', 'pending', 'success', null], description: 'the combined state' },
+    state: ref('CombinedState'),
     statuses: { type: 'array', items: ref('Status'), description: 'ordered by the UTF-8 bytes of context' },
+  }),
+  Verdict: recordSchema({
+    verdict: { enum: ['failure', 'pending', 'success'] },
+    required: {
+      type: 'array',
+      items: recordSchema({ require: pattern, state: ref('CombinedState') }),
+      description: 'what was required, in its order, and the combined state of what it matches',
+    },
+  }),
+  States: recordSchema({
+    states: {
+      type: 'object',
+      propertyNames: sha,
+      additionalProperties: recordSchema({
+        state: ref('CombinedState'),
+        statuses: { type: 'integer', minimum: 0, description: 'how many it has' },
+      }),
+      description: 'by full commit id; a commit that is not there is left out',
+    },
   }),
   Error: { ...recordSchema({ error: text }), additionalProperties: false },
 }
 
-/** The refusals and failures of an operation, by their HTTP status. */
-function errorResponses(operation: 'report' | 'list'): Record<string, object> {
-  const codes = ERROR_CODES.filter((code) => ENDS[code] === 'both' || ENDS[code] === operation)
-  const texts = new Map<number, string[]>()
-  const retries = new Set<number>()
-  for (const code of codes) {
-    const { status, retryAfter } = new ServiceError(code)
-    texts.set(status, [...(texts.get(status) ?? []), catalogue[code].text])
-    if (retryAfter !== undefined || status === 429) retries.add(status)
-  }
-  return Object.fromEntries(
-    [...texts].map(([status, reasons]) => [
-      status,
-      {
-        description: reasons.join('; '),
-        headers: {
-          ...headers,
-          ...(status === 401 && { 'WWW-Authenticate': { schema: text } }),
-          ...(retries.has(status) && { 'Retry-After': { description: 'seconds', schema: { type: 'integer' } } }),
-        },
-        content: json(ref('Error')),
-      },
-    ]),
-  )
-}
-
-const headers = { 'X-Request-Id': { description: 'that of the request, or a new one', schema: text } }
 const etag = { ETag: { description: 'for If-None-Match', schema: text } }
+const waited = { 'Preference-Applied': { description: 'how long a wait was heeded for: wait=30', schema: text } }
+const everywhere = { 'Access-Control-Allow-Origin': { description: '* without a token', schema: text } }
+const refusals = (operation: Parameters<typeof errorResponses>[0]): object =>
+  errorResponses(operation, json(ref('Error')))
+/** What is found, and that it is what the client has. */
+const found = (description: string, schema: string, more: object): object => ({
+  200: { description, headers: { ...headers, ...etag, ...more }, content: json(ref(schema)) },
+  304: { description: 'nothing has changed', headers: { ...headers, ...etag, ...more } },
+})
 const health = { description: 'whether reports are accepted', content: json(recordSchema({ status: text })) }
 
 /** The API as OpenAPI 3.1, made of what checks requests and answers them. */
@@ -145,7 +129,7 @@ export function openApi(): object {
           requestBody: { required: true, content: json(ref('Report')) },
           responses: {
             201: { description: 'the saved status', headers, content: json(ref('Status')) },
-            ...errorResponses('report'),
+            ...refusals('report'),
           },
         },
       },
@@ -157,16 +141,50 @@ export function openApi(): object {
           summary: 'List the statuses of a commit',
           description: 'A public repository needs no token. The list holds every context.',
           security: [{}, { token: [] }],
-          parameters: [{ name: 'If-None-Match', in: 'header', schema: text }],
+          parameters: [conditional, prefer('with If-None-Match, to be answered when the list changes')],
           responses: {
-            200: {
-              description: 'the statuses and their combined state',
-              headers: { ...headers, ...etag },
-              content: json(ref('StatusList')),
-            },
-            304: { description: 'nothing has changed', headers: { ...headers, ...etag } },
-            ...errorResponses('list'),
+            ...found('the statuses and their combined state', 'StatusList', waited),
+            ...refusals('list'),
           },
+        },
+      },
+      '/api/v1/repos/{owner}/{repo}/commits/{sha}/verdict': {
+        parameters: place,
+        get: {
+          operationId: 'getVerdict',
+          tags: ['statuses'],
+          summary: 'Tell whether what is required of a commit is there',
+          description:
+            'A public repository needs no token. Without require every context counts, and there must be one.',
+          security: [{}, { token: [] }],
+          parameters: [
+            repeated('require', 'contexts; * stands for any characters, / too', pattern, { maxItems: MAX_REQUIRED }),
+            repeated('by', 'only what these users reported last counts', pattern, { maxItems: MAX_USERS }),
+            {
+              name: 'stale',
+              in: 'query',
+              description: 'what is pending for longer counts as failed; more than none',
+              schema: { type: 'string', pattern: DURATION.source, examples: ['6h'] },
+            },
+            conditional,
+            prefer('to be answered when the verdict is no longer pending'),
+          ],
+          responses: { ...found('the verdict', 'Verdict', waited), ...refusals('verdict') },
+        },
+      },
+      '/api/v1/repos/{owner}/{repo}/states': {
+        parameters: repository,
+        get: {
+          operationId: 'listStates',
+          tags: ['statuses'],
+          summary: 'Tell the combined states of many commits',
+          description: 'A public repository needs no token.',
+          security: [{}, { token: [] }],
+          parameters: [
+            { ...repeated('sha', 'full commit ids', sha, { minItems: 1, maxItems: MAX_STATES }), required: true },
+            conditional,
+          ],
+          responses: { ...found('the states', 'States', everywhere), ...refusals('states') },
         },
       },
       '/api/v1/openapi.json': {

@@ -78,8 +78,8 @@ export interface StatusStore {
   list(repository: RepositoryName, commit: ObjectId): Promise<StoredStatus[]>
 
   /**
-   * The same as it is sent, where the store has a faster way to it than over `list`. A value, not a promise, when it is
-   * at hand.
+   * The same as it is sent, and who reported beside it, where the store has a faster way to it than over `list`. A
+   * value, not a promise, when it is at hand.
    */
   serialised?(repository: RepositoryName, commit: ObjectId): SerialisedList | Promise<SerialisedList | LargeList>
 

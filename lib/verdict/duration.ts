@@ -7,9 +7,12 @@ const UNITS: Readonly<Record<string, number>> = {
   w: 7 * 24 * 60 * 60 * SECOND,
 }
 
+/** A length of time as people write it. */
+export const DURATION = /^(\d{1,6})([smhdw])$/
+
 /** Milliseconds of a length of time as people write it: 30s, 15m, 12h, 90d or 2w; `undefined` when it is none. */
 export function milliseconds(text: string): number | undefined {
-  const [, number = '', unit = ''] = /^(\d{1,6})([smhdw])$/.exec(text) ?? []
+  const [, number = '', unit = ''] = DURATION.exec(text) ?? []
   const length = UNITS[unit]
   return length === undefined ? undefined : Number(number) * length
 }

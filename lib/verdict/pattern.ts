@@ -1,14 +1,14 @@
 /** Characters of a pattern, as of a context. */
-const MAX_CHARACTERS = 255
+export const PATTERN_CHARACTERS = 255
 
 /** The rule of patterns, for whoever breaks it. */
-export const PATTERN_RULE = `1 to ${MAX_CHARACTERS} characters`
+export const PATTERN_RULE = `1 to ${PATTERN_CHARACTERS} characters`
 
 /** Whether a text may be a pattern of contexts: as a context, 1 to 255 Unicode code points, none of them U+0000. */
 export function isPattern(text: string): boolean {
   // Twice as many UTF-16 units at the most: what is longer need not be counted.
-  if (text === '' || text.length > 2 * MAX_CHARACTERS || !text.isWellFormed() || text.includes('\0')) return false
-  return Array.from(text).length <= MAX_CHARACTERS
+  if (text === '' || text.length > 2 * PATTERN_CHARACTERS || !text.isWellFormed() || text.includes('\0')) return false
+  return Array.from(text).length <= PATTERN_CHARACTERS
 }
 
 /**

@@ -21,8 +21,8 @@ export interface VerdictQuery {
 }
 
 /** "Limits" in http/api.md. */
-const MAX_REQUIRED = 50
-const MAX_USERS = 10
+export const MAX_REQUIRED = 50
+export const MAX_USERS = 10
 
 /**
  * @throws ServiceError `parameter_invalid`, its message begins with the name of the parameter; TypeError for what no

@@ -6,10 +6,27 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import openapiTypescript, { astToString } from 'openapi-typescript'
 import t from 'tap'
-import { ERROR_CODES } from '../../lib/errors.js'
+import { catalogue, ERROR_CODES } from '../../lib/errors.js'
 import { openApi } from '../../lib/http/openapi.js'
 import { hostCommit } from '../fixtures/hosted-commit.js'
 import { checkAnswer } from '../fixtures/openapi-answers.js'
+
+interface Schema {
+  readonly minItems?: number
+  readonly maxItems?: number
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly pattern?: string
+  readonly items?: Schema
+}
+
+interface Read {
+  readonly parameters: readonly { readonly name: string; readonly schema: Schema }[]
+  readonly responses: Readonly<Record<string, { readonly description: string }>>
+}
+
+const document = openApi() as { readonly paths: Readonly<Record<string, { readonly get?: Read }>> }
+const at = '/api/v1/repos/{owner}/{repo}'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -33,14 +50,68 @@ t.test('The document tells of every error of the operations', async (t) => {
   const told = JSON.stringify(openApi())
   t.ok(ERROR_CODES.length > 20)
   for (const status of [400, 401, 403, 404, 408, 413, 422, 429, 431, 500, 501, 503]) t.match(told, `"${status}":`)
+  const refusals = (path: string, status: number) =>
+    document.paths[at + path]?.get?.responses[String(status)]?.description
+  t.equal(refusals('/states', 422), `${catalogue.sha_invalid.text}; ${catalogue.shas_invalid.text}`)
+  t.equal(refusals('/states', 404), catalogue.repository_not_found.text)
+  t.equal(refusals('/commits/{sha}/verdict', 422), `${catalogue.sha_invalid.text}; ${catalogue.parameter_invalid.text}`)
+  t.equal(refusals('/commits/{sha}/statuses', 422), catalogue.sha_invalid.text)
+})
+
+t.test('What the document tells of parameters is what the service takes', async (t) => {
+  const { service, sha, repository } = await hostCommit(t)
+  const [owner, repo] = repository.split('/')
+  const base = at.replace('{owner}', String(owner)).replace('{repo}', String(repo))
+  /** The schema of a parameter. */
+  const schemaOf = (path: string, name: string) =>
+    document.paths[at + path]?.get?.parameters.find((one) => one.name === name)?.schema ?? {}
+  const statusOf = async (path: string, name: string, values: readonly string[]) => {
+    const query = values.map((value) => `${name}=${encodeURIComponent(value)}`).join('&')
+    return (await service.call('GET', `${base}${path.replace('{sha}', sha)}?${query}`)).status
+  }
+  for (const [path, name, value] of [
+    ['/commits/{sha}/verdict', 'require', 'x'],
+    ['/commits/{sha}/verdict', 'by', 'x'],
+    ['/states', 'sha', sha],
+  ] as const) {
+    const { minItems = 0, maxItems = 0, items = {} } = schemaOf(path, name)
+    const times = async (count: number) => await statusOf(path, name, Array<string>(count).fill(value))
+    t.ok(maxItems > 0)
+    t.strictSame([await times(minItems), await times(maxItems), await times(maxItems + 1)], [200, 200, 422], name)
+    if (minItems > 0) t.equal(await times(minItems - 1), 422)
+    const { minLength = 0, maxLength = 0 } = items
+    if (maxLength === 0) continue
+    const long = async (length: number) => await statusOf(path, name, ['\u{1f600}'.repeat(length)])
+    t.strictSame([await long(minLength - 1), await long(minLength)], [422, 200], name)
+    t.strictSame([await long(maxLength), await long(maxLength + 1)], [200, 422], name)
+  }
+  const stale = new RegExp(schemaOf('/commits/{sha}/verdict', 'stale').pattern ?? '')
+  for (const text of ['6h', '30s', '999999w', '', 'h', '6', '6H', '-6h', '1.5h', '9999999s', '6h '])
+    t.equal(await statusOf('/commits/{sha}/verdict', 'stale', [text]), stale.test(text) ? 200 : 422, text)
 })
 
 t.test('An answer that the document does not tell of is found', async (t) => {
   const path = `/api/v1/repos/alice/hello/commits/${'a'.repeat(40)}/statuses`
-  t.throws(() => checkAnswer('GET', path, 418, {}), { message: /418 is not in the OpenAPI document/ })
-  t.throws(() => checkAnswer('GET', path, 200, { state: 'x', statuses: [] }), { message: /another form/ })
-  t.throws(() => checkAnswer('GET', path, 404, { error: 'x', stack: 'y' }), { message: /another form/ })
-  t.doesNotThrow(() => checkAnswer('GET', path, 200, { state: null, statuses: [] }))
+  t.throws(() => checkAnswer('GET', path, { status: 418, body: {} }), { message: /418 is not in the OpenAPI document/ })
+  t.throws(() => checkAnswer('GET', path, { status: 200, body: { state: 'x', statuses: [] } }), {
+    message: /another form/,
+  })
+  t.throws(() => checkAnswer('GET', path, { status: 404, body: { error: 'x', stack: 'y' } }), {
+    message: /another form/,
+  })
+  t.doesNotThrow(() => checkAnswer('GET', path, { status: 200, body: { state: null, statuses: [] } }))
+  const headers = new Headers({ 'Retry-After': '1' })
+  t.throws(() => checkAnswer('GET', path, { status: 404, body: { error: 'x' }, headers }), { message: /retry-after/ })
+  const [verdict, states] = [`/api/v1/repos/alice/hello/commits/${'a'.repeat(40)}/verdict`, '/api/v1/repos/a/b/states']
+  t.throws(() => checkAnswer('GET', verdict, { status: 200, body: { verdict: null, required: [] } }), {
+    message: /another form/,
+  })
+  t.throws(
+    () => checkAnswer('GET', states, { status: 200, body: { states: { main: { state: null, statuses: 0 } } } }),
+    {
+      message: /another form/,
+    },
+  )
 })
 
 t.test('A client that is generated from the document works, with its types', async (t) => {
@@ -58,7 +129,14 @@ t.test('A client that is generated from the document works, with its types', asy
   const options = ['--strict', '--skipLibCheck', '--target', 'es2022', '--module', 'nodenext', '--types', 'node']
   await promisify(execFile)(process.execPath, [tsc, ...options, join(folder, 'client.ts')], { cwd: root })
   const { stdout } = await promisify(execFile)(process.execPath, [join(folder, 'client.js'), service.url, token, sha])
-  t.strictSame(stdout.trimEnd().split('\n'), ['201 pending', '200 pending 1', '422 state must be one of'])
+  t.strictSame(stdout.trimEnd().split('\n'), [
+    '201 pending',
+    '200 pending 1',
+    '200 pending build pending,test/* null',
+    '200 pending 1',
+    '422 invalid parameter',
+    '422 state must be one of',
+  ])
 })
 
 const CLIENT = `import createClient from 'openapi-fetch'
@@ -71,6 +149,18 @@ const saved = await client.POST(report, { params, body: { state: 'pending', cont
 console.log(saved.response.status, saved.data?.state)
 const list = await client.GET('/api/v1/repos/{owner}/{repo}/commits/{sha}/statuses', { params })
 console.log(list.response.status, list.data?.state, list.data?.statuses.length)
+const judging = '/api/v1/repos/{owner}/{repo}/commits/{sha}/verdict'
+const query = { require: ['build', 'test/*'], stale: '6h' }
+const judged = await client.GET(judging, { params: { ...params, query, header: { Prefer: 'wait=0' } } })
+const required = judged.data?.required.map(({ require, state }) => \`\${require} \${state}\`).join()
+console.log(judged.response.status, judged.data?.verdict, required)
+const { owner, repo } = params.path
+const many = await client.GET('/api/v1/repos/{owner}/{repo}/states', {
+  params: { path: { owner, repo }, query: { sha: [sha, '0'.repeat(40)] } },
+})
+console.log(many.response.status, many.data?.states[sha]?.state, Object.keys(many.data?.states ?? {}).length)
+const wrong = await client.GET(judging, { params: { ...params, query: { stale: 'soon' } } })
+console.log(wrong.response.status, wrong.error?.error.replace(/^stale must.*/, 'invalid parameter'))
 // @ts-expect-error -- the types know the states
 const refused = await client.POST(report, { params, body: { state: 'bogus', context: 'build' } })
 console.log(refused.response.status, refused.error?.error.slice(0, 20))

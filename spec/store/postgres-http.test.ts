@@ -6,8 +6,11 @@ import { isMissing, PostgresServer } from '../fixtures/postgres.js'
 
 const folder = fileURLToPath(new URL('../http', import.meta.url))
 
-// Specs of what happens before a store is asked, or apart from it.
-const APART = ['body', 'edges', 'expectation', 'metrics', 'openapi'].map((name) => `${name}.test.ts`)
+/** What happens before a store is asked, or apart from it. */
+const apart = ['body', 'edges', 'expectation', 'metrics', 'openapi'].map((name) => `${name}.test.ts`)
+
+/** Who reported, through every compatible API, and all that one of them promises: what is below them is the same. */
+const compatible = ['compatible/creators.test.ts', 'compatible/gitea.test.ts']
 
 // Most of spec/http once more, on a machine that does other things as well.
 t.setTimeout(600_000)
@@ -16,9 +19,8 @@ t.test('The specification of the API holds on PostgreSQL', { skip: isMissing, ti
   const server = await PostgresServer.start(t)
   const environment = { ...process.env, COMMIT_STATUS_TEST_STORE: await server.template() }
   t.jobs = 2
-  for (const name of readdirSync(folder)
-    .filter((file) => file.endsWith('.test.ts') && !APART.includes(file))
-    .sort()) {
+  const files = readdirSync(folder).filter((file) => file.endsWith('.test.ts') && !apart.includes(file))
+  for (const name of [...files, ...compatible].sort()) {
     void t.spawn(
       process.execPath,
       [...process.execArgv, join(folder, name)],

@@ -4,6 +4,7 @@ import { closeSuite } from './store-close.js'
 import { contentsSuite } from './store-contents.js'
 import { grantSuite } from './store-grants.js'
 import { modelSuite } from './store-model.js'
+import { reporterSuite } from './store-reporters.js'
 import { statusSuite } from './store-statuses.js'
 import { tokenSuite } from './store-tokens.js'
 
@@ -19,6 +20,7 @@ export type StoreFactory = (t: Test) => StorePlace | Promise<StorePlace>
 /** What lib/store/store.ts promises: every store passes. It knows nothing of any of them. */
 export function storeSuite(t: Test, factory: StoreFactory): void {
   t.test('statuses', async (t) => statusSuite(t, factory))
+  t.test('reporters', async (t) => reporterSuite(t, factory))
   t.test('tokens', async (t) => tokenSuite(t, factory))
   t.test('grants', async (t) => grantSuite(t, factory))
   t.test('close and open', async (t) => closeSuite(t, factory))

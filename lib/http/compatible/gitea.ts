@@ -1,11 +1,11 @@
-import type { CommitStatus, State } from '../../commit-status.js'
+import type { State } from '../../commit-status.js'
 import type { ServiceError } from '../../errors.js'
 import { repositoryName } from '../../repository-name.js'
 import type { FoundRepository } from '../../service/repository-access.js'
 import type { Answer } from '../exchange.js'
 import type { Call, CompatibleApi, Refused } from './api.js'
 import { credentialsIn } from './credentials.js'
-import { descending, newestFirst, type Facts, type ListForm, type Shown } from './listing.js'
+import { descending, newestFirst, type Facts, type ListForm, type ReportedStatus, type Shown } from './listing.js'
 import { nameNumber, reportNumber } from './numbers.js'
 import { userOf, type Operations } from './operations.js'
 import { pageLinks, pageOf } from './paging.js'
@@ -49,7 +49,7 @@ export function gitea(operations: Operations): CompatibleApi {
       return reportShape(fields, STATES, { state: fields['state'] ? 'state' : 'status' })
     }
     const { found, status } = await operations.report(call, nameOf(call), sha, shapeOf)
-    return { status: 201, body: statusObject(call, found, status) }
+    return { status: 201, body: statusObject(call, found, status), reporter: status.reporter }
   }
 
   const list = (call: Call): Promise<Answer> =>
@@ -147,7 +147,7 @@ function repositoryUrl({ base }: Pick<Call, 'base'>, { name }: FoundRepository):
   return `${base}/repos/${name.full}`
 }
 
-function statusObject(call: Call, found: FoundRepository, status: CommitStatus): object {
+function statusObject(call: Call, found: FoundRepository, status: ReportedStatus): object {
   return {
     id: reportNumber(status),
     status: status.state,
@@ -156,8 +156,7 @@ function statusObject(call: Call, found: FoundRepository, status: CommitStatus):
     description: status.description ?? '',
     url: `${repositoryUrl(call, found)}/statuses/${status.sha}`,
     context: status.context,
-    // Nobody knows yet who reported.
-    creator: null,
+    creator: status.reporter ? personObject(status.reporter.user) : null,
     created_at: toSecond(status.created_at),
     updated_at: toSecond(status.updated_at),
   }

@@ -1,15 +1,15 @@
-import type { CommitStatus } from '../../commit-status.js'
 import type { CommitContent, Signature } from '../../git/commit-content.js'
 import type { FoundRepository } from '../../service/repository-access.js'
 import type { Call } from './api.js'
+import type { ReportedStatus } from './listing.js'
 import { nameNumber, reportNumber } from './numbers.js'
-import { timeOf, toSecond } from './shown-text.js'
+import { segment, timeOf, toSecond } from './shown-text.js'
 
 export function repositoryUrl({ base }: Pick<Call, 'base'>, { name }: FoundRepository): string {
   return `${base}/repos/${name.full}`
 }
 
-export function statusObject(call: Call, found: FoundRepository, status: CommitStatus) {
+export function statusObject(call: Call, found: FoundRepository, status: ReportedStatus) {
   return {
     url: `${repositoryUrl(call, found)}/statuses/${status.sha}`,
     id: reportNumber(status),
@@ -21,13 +21,12 @@ export function statusObject(call: Call, found: FoundRepository, status: CommitS
     created_at: toSecond(status.created_at),
     updated_at: toSecond(status.updated_at),
     avatar_url: null,
-    // Nobody knows yet who reported.
-    creator: null,
+    creator: status.reporter ? personObject(call, status.reporter.user) : null,
   }
 }
 
 export function personObject({ base, root }: Call, login: string) {
-  const path = encodeURIComponent(login)
+  const path = segment(login)
   return {
     login,
     id: nameNumber(login),

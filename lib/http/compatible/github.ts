@@ -34,7 +34,7 @@ export function github(operations: Operations): CompatibleApi {
     const shapeOf = (body: Buffer) => reportShape(jsonFields(body), STATES_BY_NAME)
     const { found, status } = await operations.report(call, nameOf(call), sha, shapeOf)
     const body = statusObject(call, found, status)
-    return { status: 201, body, headers: { Location: body.url } }
+    return { status: 201, body, headers: { Location: body.url }, reporter: status.reporter }
   }
 
   const list = (call: Call): Promise<Answer> =>

@@ -1,15 +1,15 @@
-import type { CommitStatus, State } from '../../commit-status.js'
+import type { State } from '../../commit-status.js'
 import type { ServiceError } from '../../errors.js'
 import type { FoundRepository } from '../../service/repository-access.js'
 import type { Answer } from '../exchange.js'
 import type { Call, CompatibleApi } from './api.js'
 import { credentialsIn } from './credentials.js'
-import { newestFirst, type ListForm, type Shown } from './listing.js'
+import { newestFirst, type ListForm, type ReportedStatus, type Shown } from './listing.js'
 import { nameNumber, statusNumber } from './numbers.js'
 import { userOf, type Operations } from './operations.js'
 import { lastPage, pageLinks, pageOf } from './paging.js'
 import { fieldsOf, reportShape } from './report-fields.js'
-import { pathOf, timeOf } from './shown-text.js'
+import { pathOf, segment, timeOf } from './shown-text.js'
 
 const PAGES = { parameter: 'per_page', usual: 20, most: 100 }
 
@@ -45,14 +45,15 @@ export function gitlab(operations: Operations): CompatibleApi {
       return reportShape(fields, STATES, { context: fields['name'] ? 'name' : 'context' })
     }
     const { found, status } = await operations.report(call, await nameOf(call), String(call.params['sha']), shapeOf)
-    return { status: 201, body: statusObject(status, await operations.defaultBranch(found)) }
+    const body = statusObject(call, status, await operations.defaultBranch(found))
+    return { status: 201, body, reporter: status.reporter }
   }
 
   const list = async (call: Call): Promise<Answer> =>
     await operations.list(call, await nameOf(call), String(call.params['ref']), async ({ found }) => {
       const branch = await operations.defaultBranch(found)
       const { key, ...form } = paging(call, found)
-      const body = ({ statuses }: Shown) => statuses.map((status) => statusObject(status, branch))
+      const body = ({ statuses }: Shown) => statuses.map((status) => statusObject(call, status, branch))
       return { ...form, key: `${key} ${branch}`, body }
     })
 
@@ -86,11 +87,7 @@ export function gitlab(operations: Operations): CompatibleApi {
     return { status: 200, body }
   }
 
-  const user = (call: Call): Answer => {
-    const username = userOf(call)
-    const body = { id: nameNumber(username), username, name: username, state: 'active', web_url: '', avatar_url: null }
-    return { status: 200, body: { ...body, web_url: `${call.root}/${encodeURIComponent(username)}` } }
-  }
+  const user = (call: Call): Answer => ({ status: 200, body: personObject(call, userOf(call)) })
 
   const version = (call: Call): Answer => {
     userOf(call)
@@ -147,7 +144,7 @@ function paging({ params, query, base }: Call, { name }: FoundRepository): Omit<
   }
 }
 
-function statusObject(status: CommitStatus, branch: string): object {
+function statusObject(call: Call, status: ReportedStatus, branch: string): object {
   return {
     id: statusNumber(status),
     sha: status.sha,
@@ -162,8 +159,18 @@ function statusObject(status: CommitStatus, branch: string): object {
     allow_failure: false,
     coverage: null,
     pipeline_id: nameNumber(status.sha),
-    // Nobody knows yet who reported.
-    author: null,
+    author: status.reporter ? personObject(call, status.reporter.user) : null,
+  }
+}
+
+function personObject({ root }: Call, username: string): object {
+  return {
+    id: nameNumber(username),
+    username,
+    name: username,
+    state: 'active',
+    avatar_url: null,
+    web_url: `${root}/${segment(username)}`,
   }
 }
 

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { OutgoingHttpHeaders } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import { combinedState } from '../../combined-state.js'
-import type { CommitStatus, State } from '../../commit-status.js'
+import type { CommitStatus, Reporter, State } from '../../commit-status.js'
 import type { LargeList, SerialisedList, StatusList, StatusText } from '../../status-list.js'
 import type { Answer } from '../exchange.js'
 import type { Page } from './paging.js'
@@ -27,9 +27,14 @@ export interface ListForm {
 /** What selects and orders statuses. */
 export type Facts = Pick<CommitStatus, 'context' | 'state' | 'created_at' | 'updated_at'>
 
+/** A status, and who reported it last where that is known. */
+export interface ReportedStatus extends CommitStatus {
+  readonly reporter?: Pick<Reporter, 'user'>
+}
+
 export interface Shown {
   /** Those of the page. */
-  readonly statuses: readonly CommitStatus[]
+  readonly statuses: readonly ReportedStatus[]
   /** How many there are on all pages. */
   readonly total: number
   /** Of all statuses of the commit, shown or not. */
@@ -63,7 +68,7 @@ export class Listing {
   async answer(list: SerialisedList | LargeList, formOf: () => ListForm | Promise<ListForm>): Promise<Answer> {
     try {
       const form = await formOf()
-      const key = `${list.digest} ${form.page.number} ${form.page.size} ${form.key}`
+      const key = `${list.digest} ${list.reporters.digest} ${form.page.number} ${form.page.size} ${form.key}`
       const known = this.#answers.get(key)
       if (known) return known
       const shown = 'bytes' in list ? shownOf(list, form) : await shownOfLarge(list, form)
@@ -78,10 +83,13 @@ export class Listing {
   }
 }
 
-function shownOf({ bytes }: SerialisedList, form: ListForm): Shown {
+function shownOf({ bytes, reporters }: SerialisedList, form: ListForm): Shown {
   // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- what it was made from
   const { state, statuses } = JSON.parse(bytes.toString()) as StatusList
-  const selected = selectedOf(statuses, form)
+  const selected = selectedOf(
+    statuses.map((status, index) => reported(status, reporters.users[index])),
+    form,
+  )
   return { statuses: pageOf(selected, form), total: selected.length, state }
 }
 
@@ -98,7 +106,7 @@ async function shownOfLarge(list: LargeList, form: ListForm): Promise<Shown> {
   const selected = selectedOf(facts, form)
   const onPage = pageOf(selected, form).map(({ context }) => context)
   const wanted = new Set(onPage)
-  const found = new Map<string, CommitStatus>()
+  const found = new Map<string, ReportedStatus>()
   for await (const texts of list.pages()) {
     for (const status of texts.map(statusOf)) if (wanted.has(status.context)) found.set(status.context, status)
   }
@@ -109,9 +117,13 @@ async function shownOfLarge(list: LargeList, form: ListForm): Promise<Shown> {
   }
 }
 
-function statusOf({ json }: StatusText): CommitStatus {
+function statusOf({ json, reporter }: StatusText): ReportedStatus {
   // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- what it was made from
-  return JSON.parse(json) as CommitStatus
+  return reported(JSON.parse(json) as CommitStatus, reporter)
+}
+
+function reported(status: CommitStatus, user: string | undefined): ReportedStatus {
+  return user === undefined ? status : { ...status, reporter: { user } }
 }
 
 function selectedOf<T extends Facts>(statuses: readonly T[], { selects, compare = newestFirst }: ListForm): T[] {

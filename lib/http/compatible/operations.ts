@@ -2,7 +2,7 @@ import { RepositoryUnreadable } from '../../git/commits.js'
 import type { CommitContent, CommitContents } from '../../git/commit-content.js'
 import type { Refs } from '../../git/refs.js'
 import { ServiceError } from '../../errors.js'
-import type { CommitStatus } from '../../commit-status.js'
+import type { StoredStatus } from '../../commit-status.js'
 import { parseObjectId, type ObjectId } from '../../object-id.js'
 import type { Repository } from '../../parts/repositories.js'
 import type { ReportShape } from '../../report.js'
@@ -55,7 +55,7 @@ export class Operations {
     name: RepositoryName | undefined,
     sha: string,
     shapeOf: (body: Buffer) => ReportShape,
-  ): Promise<{ found: FoundRepository; status: CommitStatus }> {
+  ): Promise<{ found: FoundRepository; status: StoredStatus }> {
     const { service, inFlight } = this.#parts
     return await service.report(caller, name, sha, () =>
       receiveReport(inFlight, async () => shapeOf(await readBytes(request, response)), authenticate),

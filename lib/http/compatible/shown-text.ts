@@ -11,6 +11,11 @@ export function timeOf(seconds: number): string {
   return toSecond(new Date(seconds >= 0 && seconds <= LATEST_SECONDS ? seconds * 1000 : 0).toISOString())
 }
 
+/** A name as a part of a path; that of a user of the host may be any text. */
+export function segment(name: string): string {
+  return encodeURIComponent(name.toWellFormed())
+}
+
 /** A ref as a part of a path: its slashes stay. */
 export function pathOf(ref: string): string {
   return encodeURIComponent(ref).replaceAll('%2F', '/')

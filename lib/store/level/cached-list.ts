@@ -1,8 +1,11 @@
-import type { CommitStatus } from '../../commit-status.js'
+import type { StoredStatus } from '../../commit-status.js'
 import { EditableList, toText, type SerialisedList, type StatusText } from '../../status-list.js'
 
 /** About what a list takes in memory besides its bytes. */
 const LIST_BYTES = 500
+
+/** About what is kept of who reported each status. */
+const REPORTER_BYTES = 40
 
 /** About what is kept of each status once a list has been edited. */
 const STATUS_BYTES = 100
@@ -23,7 +26,7 @@ export class CachedList {
   }
 
   /** Notes a status that has been saved; the list is the same object. */
-  note(saved: CommitStatus): this {
+  note(saved: StoredStatus): this {
     const text = toText(saved)
     this.#savedBytes += bytesOf(text) - bytesOf(this.#saved.get(saved.context))
     this.#saved.set(saved.context, text)
@@ -43,7 +46,9 @@ export class CachedList {
 
   /** Bytes, about; once they are in the list, those that were saved take no more. */
   get size(): number {
-    return this.#list.bytes.length + LIST_BYTES + this.#savedBytes + this.#statuses * STATUS_BYTES
+    const { bytes, summary } = this.#list
+    const beside = summary.statuses * REPORTER_BYTES + this.#statuses * STATUS_BYTES
+    return bytes.length + LIST_BYTES + beside + this.#savedBytes
   }
 }
 

@@ -285,7 +285,14 @@ function statusText({ hex }: ObjectId, key: string, value: string, context: stri
   const head = `{"id":${id},"sha":"${hex}","context":${JSON.stringify(context)},"state":"${state}"`
   // No text in JSON can look like this, since its quotes are escaped.
   const end = text.indexOf(',"reporter":', start.length)
-  return { state, json: head + (end === -1 ? text.slice(start.length) : `${text.slice(start.length, end)}}`) }
+  if (end === -1) return { state, json: head + text.slice(start.length), reporter: undefined }
+  return { state, json: `${head}${text.slice(start.length, end)}}`, reporter: userOf(text.slice(end)) }
+}
+
+/** Of a reporter, whose first member it is. */
+function userOf(reporter: string): string | undefined {
+  const [, user] = /"user":("[^"\\]*(?:\\.[^"\\]*)*")/.exec(reporter) ?? []
+  return user === undefined ? undefined : String(JSON.parse(user))
 }
 
 function fromStored(repository: RepositoryName, key: string, value: string): StoredStatus {

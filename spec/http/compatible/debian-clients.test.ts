@@ -44,6 +44,8 @@ t.test('gh', { skip: missingPackage('gh', '/usr/bin/gh', '--version') }, async (
     '.[].context',
   )
   t.equal(pages.stdout, 'c\nb\na\n', pages.stderr)
+  const creators = await gh('api', 'repos/alice/hello/commits/main/statuses', '--jq', '.[].creator.login')
+  t.equal(creators.stdout, 'alice\nalice\nalice\n', creators.stderr)
   t.equal((await gh('api', 'repos/alice/hello/commits/main/status', '--jq', '.state')).stdout, 'success\n')
   const missing = await gh('api', 'repos/alice/missing')
   t.equal(missing.code, 1)
@@ -91,6 +93,9 @@ for number in range(5):
     status = commit.create_status('success', 'https://ci.example.com/1', 'all well', 'check-%d' % number)
     print(status.id > 0, status.state, status.context, status.created_at.microsecond)
 print([status.context for status in commit.get_statuses()])
+creator = commit.get_statuses()[0].creator
+print(creator.login, creator.type, creator.site_admin, creator.id == hub.get_user().id, repr(creator.avatar_url))
+print(hub.get_user(creator.login).url == creator.url, creator.name)
 combined = commit.get_combined_status()
 print(combined.state, combined.total_count, combined.sha == sha, combined.repository.full_name)
 print(hub.get_user().login, commit.commit.message, commit.commit.author.date.year > 2000)
@@ -105,7 +110,8 @@ except github.GithubException as error:
   )
   t.equal(lines[0], 'True success check-0 0')
   t.equal(lines[5], "['check-4', 'check-3', 'check-2', 'check-1', 'check-0']")
-  t.strictSame(lines.slice(6), ['success 5 True alice/hello', 'alice a commit True', '404 Not Found', '422 state'])
+  t.strictSame(lines.slice(6, 8), ["alice User False True ''", 'True None'])
+  t.strictSame(lines.slice(8), ['success 5 True alice/hello', 'alice a commit True', '404 Not Found', '422 state'])
 })
 
 const noPythonGitlab = missingPackage('python3-gitlab', python, '-c', 'import gitlab')
@@ -126,6 +132,8 @@ for number in range(5):
     commit.statuses.create({'state': 'failed', 'name': 'check-%d' % number, 'description': 'no'})
 statuses = commit.statuses.list(iterator=True)
 print([status.name for status in statuses], statuses.total)
+author = commit.statuses.list(get_all=True)[0].author
+print(author['username'], author['state'], author['id'] == lab.user.id, author['web_url'] == lab.user.web_url)
 print(commit.title, project.default_branch)
 try:
     lab.projects.get('alice/missing')
@@ -135,6 +143,7 @@ except gitlab.exceptions.GitlabGetError as error:
   t.strictSame(lines, [
     'alice 17.0.0',
     "['check-4', 'check-3', 'check-2', 'check-1', 'check-0'] 5",
+    'alice active True True',
     'a commit main',
     '404 404 Project Not Found',
   ])
@@ -152,6 +161,7 @@ url, token, sha = ARGV
 client = Octokit::Client.new(api_endpoint: url + '/api/v3', access_token: token, auto_paginate: true, per_page: 1)
 %w[a b].each { |name| puts client.create_status('alice/hello', sha, 'success', context: name).id.class }
 puts client.statuses('alice/hello', 'main').map(&:context).join(' ')
+puts client.statuses('alice/hello', 'main').map { |status| status.creator.login }.join(' ')
 puts client.combined_status('alice/hello', sha).state, client.user.login
 begin
   client.create_status('alice/hello', 'e' * 40, 'success')
@@ -159,7 +169,7 @@ rescue Octokit::UnprocessableEntity => error
   puts error.message[/No commit found/]
 end`,
   )
-  t.strictSame(lines, ['Integer', 'Integer', 'b a', 'success', 'alice', 'No commit found'])
+  t.strictSame(lines, ['Integer', 'Integer', 'b a', 'alice alice', 'success', 'alice', 'No commit found'])
 })
 
 const noGitlabGem = missingPackage('ruby-gitlab', '/usr/bin/ruby', '-e', 'require "gitlab"')
@@ -174,6 +184,7 @@ url, token, sha = ARGV
 client = Gitlab.client(endpoint: url + '/api/v4', private_token: token)
 %w[a b c].each { |name| client.update_commit_status('alice/hello', sha, 'canceled', name: name) }
 puts client.commit_status('alice/hello', sha, per_page: 1).auto_paginate.map(&:name).join(' ')
+puts client.commit_status('alice/hello', sha).map { |status| status.author.username }.join(' ')
 puts client.project('alice/hello').path_with_namespace, client.user.username
 puts client.commit('alice/hello', 'main').id == sha
 begin
@@ -182,5 +193,5 @@ rescue Gitlab::Error::BadRequest => error
   puts error.message[/state must be one of/]
 end`,
   )
-  t.strictSame(lines, ['c b a', 'alice/hello', 'alice', 'true', 'state must be one of'])
+  t.strictSame(lines, ['c b a', 'alice alice alice', 'alice/hello', 'alice', 'true', 'state must be one of'])
 })

@@ -41,14 +41,14 @@ func main() {
 		report := &github.RepoStatus{State: github.String("success"), Context: &name}
 		status, _, err := client.Repositories.CreateStatus(ctx, "alice", "hello", sha, report)
 		check(err)
-		fmt.Println(status.GetID() > 0, status.GetState(), status.GetContext())
+		fmt.Println(status.GetID() > 0, status.GetState(), status.GetContext(), status.GetCreator().GetLogin())
 	}
 	options := &github.ListOptions{PerPage: 1}
 	for {
 		statuses, response, err := client.Repositories.ListStatuses(ctx, "alice", "hello", "main", options)
 		check(err)
 		for _, status := range statuses {
-			fmt.Print(status.GetContext(), " ")
+			fmt.Print(status.GetContext(), " by ", status.Creator.GetLogin(), " ")
 		}
 		if response.NextPage == 0 {
 			break
@@ -89,14 +89,14 @@ func main() {
 		options := &gitlab.SetCommitStatusOptions{State: gitlab.Failed, Name: &name}
 		status, _, err := client.Commits.SetCommitStatus("alice/hello", sha, options)
 		check(err)
-		fmt.Println(status.ID > 0, status.Status, status.Name, status.Ref)
+		fmt.Println(status.ID > 0, status.Status, status.Name, status.Ref, status.Author.Username)
 	}
 	options := &gitlab.GetCommitStatusesOptions{ListOptions: gitlab.ListOptions{PerPage: 1}}
 	for {
 		statuses, response, err := client.Commits.GetCommitStatuses("alice/hello", sha, options)
 		check(err)
 		for _, status := range statuses {
-			fmt.Print(status.Name, " ")
+			fmt.Print(status.Name, " by ", status.Author.Name, " ")
 		}
 		if response.NextPage == 0 {
 			break
@@ -124,10 +124,10 @@ t.test('go-github', { skip: noGithub }, async (t) => {
   )
   t.equal(code, 0, stderr)
   t.strictSame(stdout.trimEnd().split('\n'), [
-    'true success check-0',
-    'true success check-1',
-    'true success check-2',
-    'check-2 check-1 check-0 ',
+    'true success check-0 alice',
+    'true success check-1 alice',
+    'true success check-2 alice',
+    'check-2 by alice check-1 by alice check-0 by alice ',
     'success 3 alice/hello',
     '422 No commit found for SHA: eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee',
   ])
@@ -143,10 +143,10 @@ t.test('go-gitlab', { skip: noGitlab }, async (t) => {
   )
   t.equal(code, 0, stderr)
   t.strictSame(stdout.trimEnd().split('\n'), [
-    'true failed check-0 main',
-    'true failed check-1 main',
-    'true failed check-2 main',
-    'check-2 check-1 check-0 ',
+    'true failed check-0 main alice',
+    'true failed check-1 main alice',
+    'true failed check-2 main alice',
+    'check-2 by alice check-1 by alice check-0 by alice ',
     'alice/hello alice',
     '404',
   ])

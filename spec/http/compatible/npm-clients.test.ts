@@ -14,11 +14,15 @@ for (const mount of ['/api/v3', '/github/api/v3']) {
     for (const state of ['pending', 'success'] as const) {
       const { data, status } = await octokit.repos.createCommitStatus({ ...at, sha, state, context: 'build' })
       t.match({ data, status }, { status: 201, data: { state, context: 'build', description: null } })
+      t.match(data.creator, { login: 'alice', type: 'User', site_admin: false })
     }
     for (let index = 0; index < 4; index++)
       await octokit.repos.createCommitStatus({ ...at, sha, state: 'failure', context: `check-${index}` })
     const all = await octokit.paginate(octokit.repos.listCommitStatusesForRef, { ...at, ref: 'main', per_page: 2 })
-    t.equal(all.length, 5)
+    t.strictSame(
+      all.map(({ creator }) => creator?.login),
+      Array.from({ length: 5 }, () => 'alice'),
+    )
     const { data } = await octokit.repos.getCombinedStatusForRef({ ...at, ref: 'heads/main' })
     t.match(data, { state: 'failure', total_count: 5, sha, repository: { full_name: 'alice/hello' } })
     t.match((await octokit.repos.getCommit({ ...at, ref: sha })).data, { sha, commit: { message: 'a commit' } })
@@ -65,7 +69,12 @@ t.test('gitea-js', async (t) => {
   for (const sort of ['recentupdate', 'leastupdate', 'leastindex', 'highestindex'] as const)
     t.equal((await api.repos.repoListStatusesByRef('alice', 'hello', 'main', { sort })).data.length, 3, sort)
   const combined = await api.repos.repoGetCombinedStatusByRef('alice', 'hello', 'main')
-  t.match(combined.data, { state: 'failure', sha, total_count: 3, statuses: [{ status: 'failure' }, {}, {}] })
+  t.match(combined.data, {
+    state: 'failure',
+    sha,
+    total_count: 3,
+    statuses: [{ status: 'failure', creator: { login: 'alice' } }, {}, {}],
+  })
   t.match((await api.repos.repoGet('alice', 'hello')).data, { full_name: 'alice/hello', permissions: { push: true } })
   t.match((await api.user.userGetCurrent()).data, { login: 'alice' })
   const refused = await api.repos.repoGet('alice', 'missing').catch((error: unknown) => error)
@@ -86,13 +95,13 @@ for (const mount of ['', '/gitlab']) {
     const pages: { all?: boolean; perPage: number } = { perPage: 2 }
     const statuses = await api.Commits.allStatuses('alice/hello', 'main', pages)
     t.same(
-      statuses.map(({ name, status }) => [name, status]),
+      statuses.map(({ name, status, author }) => [name, status, author.username]),
       [
-        ['skipped', 'success'],
-        ['canceled', 'failed'],
-        ['failed', 'failed'],
-        ['success', 'success'],
-        ['running', 'pending'],
+        ['skipped', 'success', 'alice'],
+        ['canceled', 'failed', 'alice'],
+        ['failed', 'failed', 'alice'],
+        ['success', 'success', 'alice'],
+        ['running', 'pending', 'alice'],
       ],
     )
     const [one, ...more] = await api.Commits.allStatuses(id, sha, { name: 'failed' })

@@ -47,6 +47,7 @@ type Members = Readonly<Record<string, unknown>>
 /** As Go, Java and Ruby read: the types of the members, `null` being none; members they do not know are passed over. */
 function decoded(body: unknown, types: Readonly<Record<string, 'int' | 'int32' | 'string' | 'time'>>): Members {
   const members = body as Members
+  for (const person of ['creator', 'author', 'owner']) if (members[person]) decoded(members[person], personTypes)
   for (const [name, type] of Object.entries(types)) {
     const value = members[name]
     if (value === undefined || value === null) continue
@@ -61,6 +62,23 @@ function decoded(body: unknown, types: Readonly<Record<string, 'int' | 'int32' |
   return members
 }
 
+/** Of GitHub's and Gitea's users, and of GitLab's. */
+const personTypes = {
+  id: 'int32',
+  node_id: 'string',
+  login: 'string',
+  username: 'string',
+  name: 'string',
+  full_name: 'string',
+  email: 'string',
+  avatar_url: 'string',
+  url: 'string',
+  html_url: 'string',
+  web_url: 'string',
+  type: 'string',
+  state: 'string',
+  created: 'time',
+} as const
 const statusTypes = { id: 'int', url: 'string', state: 'string', status: 'string', context: 'string' } as const
 const times = { created_at: 'time', updated_at: 'time', target_url: 'string', description: 'string' } as const
 const json = { 'Content-Type': 'application/json' }
@@ -82,7 +100,8 @@ t.test('hub4j in Jenkins: the repository first, then the report; its first statu
   const saved = await ask([201], 'POST', `/repos/alice/hello/statuses/${sha}`, { ...headers, ...json }, sent)
   decoded(saved.body, { ...statusTypes, ...times })
   const page = await ask([200], 'GET', `/repos/alice/hello/statuses/${sha}?per_page=1`, headers)
-  t.match(decoded((page.body as unknown[])[0], { ...statusTypes, ...times }), { context: 'jenkins', state: 'failure' })
+  const latest = decoded((page.body as unknown[])[0], { ...statusTypes, ...times })
+  t.match(latest, { context: 'jenkins', state: 'failure', creator: { login: 'alice', type: 'User' } })
   const [, next] = /<([^>]+)>; rel="next"/.exec(page.headers.get('link')?.split(', ')[0] ?? '') ?? []
   t.match(next, /\/api\/v3\/repos\/alice\/hello\//)
   await ask([401], 'GET', '/rate_limit', { Authorization: 'token wrong' })
@@ -133,7 +152,10 @@ t.test('Flux with the providers github and gitlab: list, then report, at the roo
     finished_at: 'time',
     coverage: 'int',
   } as const
-  t.match(decoded((list.body as unknown[])[0], types), { status: 'failed', name: 'kustomization/x', sha, ref: 'main' })
+  t.match(decoded((list.body as unknown[])[0], types), {
+    ...{ status: 'failed', name: 'kustomization/x', sha, ref: 'main' },
+    author: { username: 'alice', name: 'alice', state: 'active' },
+  })
 })
 
 t.test('Drone: go-scm sends zero times, and to GitLab nothing but a query', async (t) => {
@@ -231,9 +253,13 @@ t.test("Jenkins' Gitea plugin: state and status together; 200 and 201 alone", as
   await ask([201], 'POST', `/repos/alice/hello/statuses/${sha}`, headers, body)
   await ask([201], 'POST', `/repos/alice/hello/statuses/${sha}`, headers, '{"context":"y","status":"skipped"}')
   const list = (await ask([200], 'GET', `/repos/alice/hello/statuses/${sha}`, headers)).body as unknown[]
-  t.strictSame(
-    list.map((one) => decoded(one, { ...statusTypes, ...times })['status']),
-    ['success', 'failure'],
+  const creator = { login: 'alice', username: 'alice', avatar_url: '' }
+  t.match(
+    list.map((one) => decoded(one, { ...statusTypes, ...times })),
+    [
+      { status: 'success', creator },
+      { status: 'failure', creator },
+    ],
   )
   let page = 1
   const pages = async () =>
