@@ -16,7 +16,9 @@ import { callPart, ignoreLateResult, type PartCall } from './guarded-call.js'
  */
 
 export function guardRepositories(part: Repositories, guard: PartCall): Repositories {
-  return { find: async (name) => await callPart(guard, 'find', () => part.find(name), isRepositoryOrNothing) }
+  return {
+    find: async (name, only) => await callPart(guard, 'find', () => part.find(name, only), isRepositoryOrNothing),
+  }
 }
 
 export function guardAuthenticator(part: Authenticator, guard: PartCall): Authenticator {

@@ -18,13 +18,30 @@ interface UnderWay {
  * them share one. Nothing of a turn is known in the next.
  */
 export class LookUps implements Prompt<Repositories> {
-  readonly #repositories: Prompt<Repositories>
+  readonly #all: SharedLookUps
+  readonly #public: SharedLookUps
+
+  constructor(repositories: Prompt<Repositories>) {
+    this.#all = new SharedLookUps((name) => repositories.find(name))
+    this.#public = new SharedLookUps((name) => repositories.find(name, 'public'))
+  }
+
+  find(name: RepositoryName, only?: 'public'): Eventual<Repository | undefined> {
+    return (only ? this.#public : this.#all).find(name)
+  }
+}
+
+type Find = (name: RepositoryName) => Eventual<Repository | undefined>
+
+/** Look-ups of one kind. */
+class SharedLookUps {
+  readonly #look: Find
   readonly #turn = new Map<string, LookUp>()
   /** One for each name at a time. */
   readonly #underWay = new Map<string, UnderWay>()
 
-  constructor(repositories: Prompt<Repositories>) {
-    this.#repositories = repositories
+  constructor(look: Find) {
+    this.#look = look
   }
 
   find(name: RepositoryName): Eventual<Repository | undefined> {
@@ -37,7 +54,7 @@ export class LookUps implements Prompt<Repositories> {
   }
 
   #begin(name: RepositoryName): Eventual<Repository | undefined> {
-    const found = this.#repositories.find(name)
+    const found = this.#look(name)
     if (this.#turn.size === 0) setImmediate(this.#endTurn)
     this.#turn.set(name.full, { found })
     if (found instanceof Promise) {

@@ -30,11 +30,12 @@ export class RepositoryFolder implements Prompt<Repositories> {
     return this.#folder
   }
 
-  find(name: RepositoryName): Eventual<Repository | undefined> {
+  /** Whoever may see public ones only learns of a private one as much, and as fast, as of a missing one. */
+  find(name: RepositoryName, only?: 'public'): Eventual<Repository | undefined> {
     const directory = this.#directory(name)
     return this.#pace.call(
-      () => this.#findSync(directory),
-      () => this.#findAsync(directory),
+      () => this.#findSync(directory, only),
+      () => this.#findAsync(directory, only),
     )
   }
 
@@ -86,16 +87,17 @@ export class RepositoryFolder implements Prompt<Repositories> {
     return true
   }
 
-  /** A private repository takes as many calls as a missing one; of a public one two say all. */
-  #findSync(directory: string): Repository | undefined {
-    const isMarked = this.#files.existsSync(`${directory}/${EXPORT_MARK}`)
+  #findSync(directory: string, only?: 'public'): Repository | undefined {
+    const mark = `${directory}/${EXPORT_MARK}`
+    const isMarked = this.#files.existsSync(mark) || (only !== undefined && isThereOrThrow(this.#lookSync(mark)))
+    if (only && !isMarked) return undefined
     const objects = this.#lookSync(`${directory}/objects`)
     const isSure = isMarked && isStats(objects)
     return isSure || isFolder(this.#lookSync(directory)) ? repositoryOf(directory, isMarked, objects) : undefined
   }
 
-  async #findAsync(directory: string): Promise<Repository | undefined> {
-    // All are always asked for: a private repository takes as long as a missing one.
+  async #findAsync(directory: string, only?: 'public'): Promise<Repository | undefined> {
+    if (only && !isThereOrThrow(await this.#lookAsync(`${directory}/${EXPORT_MARK}`))) return undefined
     const [found, marked, objects] = await Promise.all([
       this.#lookAsync(directory),
       this.#lookAsync(`${directory}/${EXPORT_MARK}`),
@@ -141,8 +143,17 @@ function rethrow(error: unknown): never {
 type Look = Stats | undefined | { readonly error: unknown }
 
 function isFolder(look: Look): boolean {
+  return certain(look)?.isDirectory() ?? false
+}
+
+function isThereOrThrow(look: Look): boolean {
+  return certain(look) !== undefined
+}
+
+/** @throws why it cannot be determined */
+function certain(look: Look): Stats | undefined {
   if (look && 'error' in look) throw look.error
-  return look?.isDirectory() ?? false
+  return look
 }
 
 /** @param isPublic `false` also where it cannot be determined */

@@ -16,9 +16,11 @@ export interface Repository {
 /** Where the repositories are. Replaceable by a host that stores them in another way. */
 export interface Repositories {
   /**
-   * Looks a repository up, as it is at that turn of the event loop, and takes the same time whether it exists or not.
+   * Looks a repository up, as it is at that turn of the event loop.
+   * @param only `public`: whoever asks may see no other, so a private one may be told as missing, and must take the
+   *   time of a missing one
    * @returns `undefined` when there is none of this name
    * @throws any error when that cannot be determined
    */
-  find(name: RepositoryName): Promise<Repository | undefined>
+  find(name: RepositoryName, only?: 'public'): Promise<Repository | undefined>
 }

@@ -72,20 +72,19 @@ export class RepositoryAccess {
   }
 
   /**
-   * Asks for the repository and the right at once, whether or not the other is there, and whatever a token is limited
-   * to: all cases take the same time.
+   * Asks for the right first, whatever a token is limited to, and then for what the right lets see: so a private
+   * repository takes the time of a missing one.
    */
   #look({ user, limits = {}, host }: Caller, name: RepositoryName): Eventual<Found> {
-    const { repositories, policy } = this.#parts
-    const asked = user === undefined ? undefined : outcomeOf(() => policy.access(user, name))
-    const looked = outcomeOf(() => repositories.find(name))
-    return andThen(looked, (found) =>
-      asked
-        ? andThen(asked, (right) =>
-            this.#found(found, limitAccess(this.#granted(right, name, user), limits, name), name),
-          )
-        : this.#found(found, host ? 'write' : 'none', name),
-    )
+    if (user === undefined) return this.#lookAs(host ? 'write' : 'none', name)
+    const asked = outcomeOf(() => this.#parts.policy.access(user, name))
+    return andThen(asked, (right) => this.#lookAs(limitAccess(this.#granted(right, name, user), limits, name), name))
+  }
+
+  #lookAs(access: Access, name: RepositoryName): Eventual<Found> {
+    const only = access === 'none' ? 'public' : undefined
+    const looked = outcomeOf(() => this.#parts.repositories.find(name, only))
+    return andThen(looked, (found) => this.#found(found, access, name))
   }
 
   #found(found: Outcome<Repository | undefined>, access: Access, name: RepositoryName): Found {

@@ -48,6 +48,33 @@ t.test('A repository that comes or goes is seen at once', async (t) => {
   t.equal(await repositories.find(hello), undefined)
 })
 
+t.test('Whoever may see public ones only is told of a private one as of a missing one, in one look', async (t) => {
+  const folder = t.testdir()
+  const directory = await makeRepository(folder, 'alice/hello')
+  const mark = join(directory, 'git-daemon-export-ok')
+  for (const pace of [new Pace(), slowPace()]) {
+    const looks: string[] = []
+    const looked = <T>(path: string, look: T): T => {
+      looks.push(path.slice(folder.length))
+      return look
+    }
+    const files: FileSystem = {
+      stat: async (path) => await looked(path, fileSystem.stat(path)),
+      statSync: (path) => looked(path, fileSystem.statSync(path)),
+      existsSync: (path) => looked(path, fileSystem.existsSync(path)),
+    }
+    const repositories = new RepositoryFolder(folder, { files, pace })
+    const looksOf = async (name: string): Promise<string[]> => {
+      t.equal(await repositories.find(nameOf('alice', name), 'public'), undefined)
+      return looks.splice(0).map((path) => path.replace(name, 'NAME'))
+    }
+    t.strictSame(await looksOf('hello'), await looksOf('other'))
+    writeFileSync(mark, '')
+    t.match(await repositories.find(hello, 'public'), { directory, public: true })
+    rmSync(mark)
+  }
+})
+
 t.test('A repository is public exactly while git-daemon-export-ok stands in it', async (t) => {
   const folder = t.testdir()
   const directory = await makeRepository(folder, 'alice/hello')
