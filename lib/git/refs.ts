@@ -3,6 +3,7 @@ import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LRUCache } from 'lru-cache'
 import { parseObjectId, type ObjectId } from '../object-id.js'
+import type { Eventual } from '../parts/eventual.js'
 import type { Repository } from '../parts/repositories.js'
 import { RepositoryUnreadable } from './commits.js'
 import type { GitProcesses } from './git-process.js'
@@ -24,7 +25,11 @@ const UNKNOWN = 'not a valid ref'
  */
 export class Refs {
   readonly #git: Pick<GitProcesses, 'run'>
-  readonly #known = new LRUCache<string, Promise<string | undefined>>({ max: MAX_REFS, ttl: REF_MILLISECONDS })
+  /** Those that are read at the moment are promises. */
+  readonly #known = new LRUCache<string, Promise<string | undefined> | { readonly name: string | undefined }>({
+    max: MAX_REFS,
+    ttl: REF_MILLISECONDS,
+  })
 
   constructor(git: Pick<GitProcesses, 'run'>) {
     this.#git = git
@@ -43,12 +48,13 @@ export class Refs {
   }
 
   /**
-   * The branch that HEAD names, whether or not it has a commit; as it was two seconds ago at most.
+   * The branch that HEAD names, whether or not it has a commit; as it was two seconds ago at most. At once where it is
+   * remembered.
    * @returns its short name; `undefined` when HEAD names none, or cannot be read
    */
-  async defaultBranch(repository: Repository): Promise<string | undefined> {
-    const name = await this.#remembered(repository, ' HEAD', () => this.#symbolic(repository)).catch(() => undefined)
-    return name?.replace(/^refs\/heads\//, '')
+  defaultBranch(repository: Repository): Eventual<string | undefined> {
+    const name = this.#remembered(repository, ' HEAD', () => this.#symbolic(repository))
+    return name instanceof Promise ? name.then(shortName, () => undefined) : shortName(name)
   }
 
   /** To be called when repositories were deleted or renamed. */
@@ -79,23 +85,27 @@ export class Refs {
   }
 
   /** Whoever asks while it is under way shares the answer. */
-  async #remembered(
+  #remembered(
     { directory, identity = '' }: Repository,
     name: string,
     look: () => Promise<string | undefined>,
-  ): Promise<string | undefined> {
+  ): Eventual<string | undefined> {
     const key = `${identity}\n${directory}\n${name}`
     const known = this.#known.get(key)
-    if (known) return await known
+    if (known) return known instanceof Promise ? known : known.name
     const found = look()
     this.#known.set(key, found)
-    try {
-      return await found
-    } catch (error) {
-      if (this.#known.get(key) === found) this.#known.delete(key)
-      throw error
-    }
+    const isLatest = (): boolean => this.#known.get(key) === found
+    found.then(
+      (name) => isLatest() && this.#known.set(key, { name }, { noUpdateTTL: true }),
+      () => isLatest() && this.#known.delete(key),
+    )
+    return found
   }
+}
+
+function shortName(name: string | undefined): string | undefined {
+  return name?.replace(/^refs\/heads\//, '')
 }
 
 /** What HEAD says, in less time than it takes to start git. `undefined`: git has to be asked. */

@@ -37,20 +37,23 @@ export class Exchange {
   readonly #route: Route
   readonly #logger: Logger
   readonly #meter: Meter
+  readonly #usual: OutgoingHttpHeaders | undefined
   readonly #id: string
   readonly #startedAt = performance.now()
 
+  /** @param parts.headers of whatever is answered, unless the answer has others */
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
     route: Route,
-    parts: { readonly logger: Logger; readonly meter: Meter },
+    parts: { readonly logger: Logger; readonly meter: Meter; readonly headers?: OutgoingHttpHeaders },
   ) {
     this.request = request
     this.#response = response
     this.#route = route
     this.#logger = parts.logger
     this.#meter = parts.meter
+    this.#usual = parts.headers
     this.#id = requestId(request)
   }
 
@@ -139,6 +142,7 @@ export class Exchange {
     }
     // A strong entity tag (RFC 9110, 8.8.3).
     if (digest !== undefined) all['ETag'] = entityTag(digest)
+    if (this.#usual) Object.assign(all, this.#usual)
     if (more) Object.assign(all, more)
     return all
   }

@@ -1,5 +1,6 @@
 import type { State } from '../../commit-status.js'
 import type { ServiceError } from '../../errors.js'
+import type { Eventual } from '../../parts/eventual.js'
 import { repositoryName } from '../../repository-name.js'
 import type { FoundRepository } from '../../service/repository-access.js'
 import type { Answer } from '../exchange.js'
@@ -52,13 +53,13 @@ export function gitea(operations: Operations): CompatibleApi {
     return { status: 201, body: statusObject(call, found, status), reporter: status.reporter }
   }
 
-  const list = (call: Call): Promise<Answer> =>
+  const list = (call: Call): Eventual<Answer> =>
     operations.list(call, nameOf(call), String(call.params['ref']), ({ found }) => ({
       ...paging(call, found, 'statuses', filterOf(call)),
       body: ({ statuses }) => statuses.map((status) => statusObject(call, found, status)),
     }))
 
-  const combined = (call: Call): Promise<Answer> =>
+  const combined = (call: Call): Eventual<Answer> =>
     operations.list(call, nameOf(call), String(call.params['ref']), async ({ found, commit }) => {
       const branch = await operations.defaultBranch(found)
       const repository = repositoryObject(call, found, branch)

@@ -1,5 +1,6 @@
 import { STATES, type State } from '../../commit-status.js'
 import { catalogue, ServiceError } from '../../errors.js'
+import type { Eventual } from '../../parts/eventual.js'
 import { isOwnerName, repositoryName } from '../../repository-name.js'
 import type { FoundRepository } from '../../service/repository-access.js'
 import type { Answer } from '../exchange.js'
@@ -37,13 +38,13 @@ export function github(operations: Operations): CompatibleApi {
     return { status: 201, body, headers: { Location: body.url }, reporter: status.reporter }
   }
 
-  const list = (call: Call): Promise<Answer> =>
+  const list = (call: Call): Eventual<Answer> =>
     operations.list(call, nameOf(call), String(call.params['ref']), ({ found }) => ({
       ...paging(call, found, 'statuses'),
       body: ({ statuses }) => statuses.map((status) => statusObject(call, found, status)),
     }))
 
-  const combined = (call: Call): Promise<Answer> =>
+  const combined = (call: Call): Eventual<Answer> =>
     operations.list(call, nameOf(call), String(call.params['ref']), async ({ found, commit }) => {
       const branch = await operations.defaultBranch(found)
       const repository = repositoryObject(call, found, branch)

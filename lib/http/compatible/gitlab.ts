@@ -1,5 +1,6 @@
 import type { State } from '../../commit-status.js'
 import type { ServiceError } from '../../errors.js'
+import { andThen, type Eventual } from '../../parts/eventual.js'
 import type { FoundRepository } from '../../service/repository-access.js'
 import type { Answer } from '../exchange.js'
 import type { Call, CompatibleApi } from './api.js'
@@ -49,13 +50,16 @@ export function gitlab(operations: Operations): CompatibleApi {
     return { status: 201, body, reporter: status.reporter }
   }
 
-  const list = async (call: Call): Promise<Answer> =>
-    await operations.list(call, await nameOf(call), String(call.params['ref']), async ({ found }) => {
-      const branch = await operations.defaultBranch(found)
-      const { key, ...form } = paging(call, found)
-      const body = ({ statuses }: Shown) => statuses.map((status) => statusObject(call, status, branch))
-      return { ...form, key: `${key} ${branch}`, body }
-    })
+  const list = (call: Call): Eventual<Answer> =>
+    andThen(nameOf(call), (name) =>
+      operations.list(call, name, String(call.params['ref']), ({ found }) =>
+        andThen(operations.defaultBranch(found), (branch) => {
+          const { key, ...form } = paging(call, found)
+          const body = ({ statuses }: Shown) => statuses.map((status) => statusObject(call, status, branch))
+          return { ...form, key: `${key} ${branch}`, body }
+        }),
+      ),
+    )
 
   const project = async (call: Call): Promise<Answer> => {
     const found = await operations.repository(call, await nameOf(call))

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ServiceError } from '../../errors.js'
+import { andThen, type Eventual } from '../../parts/eventual.js'
 import type { Logger } from '../../parts/logger.js'
 import type { Meter } from '../../parts/meter.js'
 import type { InFlight } from '../../service/in-flight.js'
@@ -55,28 +56,28 @@ export function createCompatibleHandler(parts: CompatibleHandlerParts): Handler 
     const root = isOfHost ? address.ofHost(request) : address.of(request)
     let refused: Refused = { ...(route && { route }), params: {}, base: root + mount }
 
-    const checked = async (): Promise<Answer> => {
+    const checked = (): Eventual<Answer> => {
       refuseMalformedEscapes(path) // 400
       refuseTransferCodings(request) // 501
       if (!route) throw new ServiceError(methodsOf(api, path).length > 0 ? 'method_not_allowed' : 'path_unknown')
       const params = paramsOf(route, path)
       refused = { ...refused, params }
       const authenticate = () => authentication.caller(request, api.credentials)
-      const caller = await authenticate() // 401, 403, 429
-      if (actsForAnother(request, query)) throw new ServiceError('sudo_denied') // 403
-      return withHeaders(
-        await route.operation({ request, response, caller, authenticate, params, query, base: refused.base, root }),
-        api,
-      )
+      return andThen(authenticate(), (caller) => {
+        // 401, 403, 429
+        if (actsForAnother(request, query)) throw new ServiceError('sudo_denied') // 403
+        return route.operation({ request, response, caller, authenticate, params, query, base: refused.base, root })
+      })
     }
     const operation = () => inFlight.entered(checked) // 503
     const refuse = (error: ServiceError): Answer => {
       const { headers } = errorAnswer(error)
       const allow = error.code === 'method_not_allowed' && { Allow: methodsOf(api, path).join(', ') }
-      return withHeaders({ ...api.errorAnswer(error, refused), headers: { ...headers, ...allow } }, api)
+      return { ...api.errorAnswer(error, refused), headers: { ...headers, ...allow } }
     }
     const { logger, meter } = parts
-    void new Exchange(request, response, route?.name ?? 'other', { logger, meter }).answer(operation, refuse)
+    const { headers } = api
+    void new Exchange(request, response, route?.name ?? 'other', { logger, meter, headers }).answer(operation, refuse)
   }
 
   return (request, response, next) => {
@@ -123,8 +124,4 @@ function paramsOf({ path }: Route, text: string): Record<string, string> {
 
 function decode(text: string): string {
   return text.includes('%') ? decodeURIComponent(text) : text
-}
-
-function withHeaders(answer: Answer, { headers }: CompatibleApi): Answer {
-  return { ...answer, headers: { ...headers, ...answer.headers } }
 }

@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { combinedState } from '../../combined-state.js'
 import type { CommitStatus, Reporter, State } from '../../commit-status.js'
 import type { LargeList, SerialisedList, StatusList, StatusText } from '../../status-list.js'
+import { andThen, type Eventual } from '../../parts/eventual.js'
 import type { Answer } from '../exchange.js'
 import type { Page } from './paging.js'
 
@@ -61,26 +62,36 @@ export class Listing {
     sizeCalculation: ({ body }, key) => key.length + body.length + 1024,
   })
 
-  /**
-   * Closes a list that is large.
-   * @param formOf may be a promise
-   */
-  async answer(list: SerialisedList | LargeList, formOf: () => ListForm | Promise<ListForm>): Promise<Answer> {
+  /** Closes a list that is large. */
+  answer(list: SerialisedList | LargeList, formOf: () => Eventual<ListForm>): Eventual<Answer> {
+    if ('close' in list) return this.#large(list, formOf)
+    return andThen(formOf(), (form) => {
+      const key = keyOf(list, form)
+      return this.#answers.get(key) ?? this.#made(key, form, shownOf(list, form))
+    })
+  }
+
+  async #large(list: LargeList, formOf: () => Eventual<ListForm>): Promise<Answer> {
     try {
       const form = await formOf()
-      const key = `${list.digest} ${list.reporters.digest} ${form.page.number} ${form.page.size} ${form.key}`
-      const known = this.#answers.get(key)
-      if (known) return known
-      const shown = 'bytes' in list ? shownOf(list, form) : await shownOfLarge(list, form)
-      const body = Buffer.from(JSON.stringify(form.body(shown)))
-      const digest = hash('sha256', key, 'base64url').slice(0, 22)
-      const answer = { status: 200, body, digest, headers: form.headers(shown) }
-      this.#answers.set(key, answer)
-      return answer
+      const key = keyOf(list, form)
+      return this.#answers.get(key) ?? this.#made(key, form, await shownOfLarge(list, form))
     } finally {
-      if ('close' in list) await list.close()
+      await list.close()
     }
   }
+
+  #made(key: string, form: ListForm, shown: Shown): Answer {
+    const body = Buffer.from(JSON.stringify(form.body(shown)))
+    const digest = hash('sha256', key, 'base64url').slice(0, 22)
+    const answer = { status: 200, body, digest, headers: form.headers(shown) }
+    this.#answers.set(key, answer)
+    return answer
+  }
+}
+
+function keyOf({ digest, reporters }: SerialisedList | LargeList, { page, key }: ListForm): string {
+  return `${digest} ${reporters.digest} ${page.number} ${page.size} ${key}`
 }
 
 function shownOf({ bytes, reporters }: SerialisedList, form: ListForm): Shown {

@@ -4,6 +4,7 @@ import type { Refs } from '../../git/refs.js'
 import { ServiceError } from '../../errors.js'
 import type { StoredStatus } from '../../commit-status.js'
 import { parseObjectId, type ObjectId } from '../../object-id.js'
+import { andThen, type Eventual } from '../../parts/eventual.js'
 import type { Repository } from '../../parts/repositories.js'
 import type { ReportShape } from '../../report.js'
 import type { RepositoryName } from '../../repository-name.js'
@@ -64,16 +65,17 @@ export class Operations {
 
   /**
    * Lists the statuses of the commit that a ref names.
-   * @param formOf how they are shown; may be a promise
+   * @param formOf how they are shown
    */
-  async list(
+  list(
     { caller }: Call,
     name: RepositoryName | undefined,
     ref: string,
-    formOf: (at: FoundCommit) => ListForm | Promise<ListForm>,
-  ): Promise<Answer> {
-    const { list, ...at } = await this.#parts.service.list(caller, name, this.#commitOf(ref))
-    return await this.#listing.answer(list, () => formOf(at))
+    formOf: (at: FoundCommit) => Eventual<ListForm>,
+  ): Eventual<Answer> {
+    return andThen(this.#parts.service.list(caller, name, this.#commitOf(ref)), ({ list, ...at }) =>
+      this.#listing.answer(list, () => formOf(at)),
+    )
   }
 
   async commit({ caller }: Call, name: RepositoryName | undefined, ref: string): Promise<FoundCommit> {
@@ -88,8 +90,8 @@ export class Operations {
     return await this.#parts.service.find(caller, name)
   }
 
-  async defaultBranch({ repository }: FoundRepository): Promise<string> {
-    return (await this.#parts.refs.defaultBranch(repository)) ?? USUAL_BRANCH
+  defaultBranch({ repository }: FoundRepository): Eventual<string> {
+    return andThen(this.#parts.refs.defaultBranch(repository), (branch) => branch ?? USUAL_BRANCH)
   }
 
   /** A full id is taken as it is; any other text is a ref. */

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import type { Eventual } from '../../parts/eventual.js'
 import { parseRepositoryName, type RepositoryName } from '../../repository-name.js'
 import { nameNumber } from './numbers.js'
 
@@ -35,10 +36,13 @@ export class Projects {
    * @param id a number, or `owner/repo`
    * @returns `undefined` for what is no name, and for a number that nobody has or two have
    */
-  async find(id: string): Promise<RepositoryName | undefined> {
+  find(id: string): Eventual<RepositoryName | undefined> {
     if (!/^\d{1,10}$/.test(id)) return parseRepositoryName(id)
     const number = Number(id)
-    if (!this.#listed.has(number)) await this.#refresh()
+    return this.#listed.has(number) ? this.#known(number) : this.#refresh().then(() => this.#known(number))
+  }
+
+  #known(number: number): RepositoryName | undefined {
     return parseRepositoryName(this.#listed.has(number) ? this.#listed.get(number) : this.#shown.get(number))
   }
 
