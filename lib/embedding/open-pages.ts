@@ -13,7 +13,7 @@ import type { Meter } from '../parts/meter.js'
 import { createPages } from '../pages/pages.js'
 import { proxyVisitors } from '../pages/proxy-sign-in.js'
 import { ReadableRepositories } from '../pages/readable-repositories.js'
-import { SessionCookie } from '../pages/session-cookie.js'
+import { sessionVisitor } from '../pages/session-cookie.js'
 import { NOBODY, type Visitors } from '../pages/visitor.js'
 import type { StatusService } from '../service/status-service.js'
 import { callPart, type PartCall } from './guarded-call.js'
@@ -21,14 +21,17 @@ import type { Parts } from './open-parts.js'
 import type { HostPages } from './options.js'
 
 /** How people sign in to the pages of a service of its own. */
-export interface OwnPages {
-  /** In which a trusted reverse proxy names the user; absent: by links. */
-  readonly header?: string
-  readonly secret?: string
-  readonly url?: string
-  /** What the links are for; absent with a header. */
-  readonly sessions?: Sessions
-}
+export type OwnPages = { readonly url?: string } & (
+  | {
+      /** In which a trusted reverse proxy names the user. */
+      readonly header: string
+      readonly secret?: string
+    }
+  | {
+      /** Of those who sign in by links. */
+      readonly sessions: Sessions
+    }
+)
 
 export interface OpenPagesParts extends Pick<Parts, 'folder' | 'failures' | 'clock'> {
   readonly statuses: StatusService
@@ -50,15 +53,13 @@ export function openPages(pages: HostPages | OwnPages, parts: OpenPagesParts): R
   const publicAddress = publicAddresses(isTrusted)
   const base = ('base' in pages && pages.base) || ''
   const url = 'session' in pages ? pages.signInUrl : pages.url
-  const cookie = new SessionCookie(base)
   const visitors = (): Visitors => {
     if ('session' in pages) return hostVisitors(pages, parts.guard)
-    const { header, secret, sessions } = pages
-    if (header !== undefined)
-      return proxyVisitors({ header, isTrusted, meter: parts.meter, ...(secret !== undefined && { secret }) })
-    return (request) => (sessions ? cookie.visitor(sessions, request, publicAddress(request)) : NOBODY)
+    if ('sessions' in pages) return (request) => sessionVisitor(pages.sessions, request, publicAddress(request))
+    const { header, secret } = pages
+    return proxyVisitors({ header, isTrusted, meter: parts.meter, ...(secret !== undefined && { secret }) })
   }
-  const sessions = 'session' in pages ? undefined : pages.sessions
+  const sessions = 'sessions' in pages ? pages.sessions : undefined
   return createPages({
     base,
     service: statuses,
@@ -76,7 +77,7 @@ export function openPages(pages: HostPages | OwnPages, parts: OpenPagesParts): R
     }),
     visitors: visitors(),
     ...(url !== undefined && { signInUrl: url }),
-    ...(sessions && { links: { sessions, cookie } }),
+    ...(sessions && { sessions }),
     ...(tokens && { tokens }),
     publicAddress,
     clientAddress,

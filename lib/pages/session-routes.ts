@@ -4,11 +4,12 @@ import type { Request, Route } from '../http/room.js'
 import { isSameOrigin } from '../http/same-origin.js'
 import { fleetingAnswer, FORM_HEADERS, redirect } from './page.js'
 import { frameOf, queryOf, type PagesParts } from './parts.js'
+import { cookieOf, noCookie, sessionOf } from './session-cookie.js'
 import { confirmPage, linkOverPage, signInPage } from './sign-in-page.js'
 
 /** Signing in by a link that is good once, and out. */
 export function sessionRoutes(parts: PagesParts): readonly Route[] {
-  const { base, links, signInUrl, publicAddress, logger } = parts
+  const { base, sessions, signInUrl, publicAddress, logger } = parts
   const help: Route = {
     name: 'page',
     method: 'GET',
@@ -16,14 +17,13 @@ export function sessionRoutes(parts: PagesParts): readonly Route[] {
     operation: async (request) => {
       const frame = await frameOf(parts, request)
       const code = queryOf(request).get('code')
-      if (!links || code === null) return fleetingAnswer(200, frame, signInPage(signInUrl, links !== undefined))
-      const user = await tried(parts, request, () => links.sessions.linkUser(code))
+      if (!sessions || code === null) return fleetingAnswer(200, frame, signInPage(signInUrl, sessions !== undefined))
+      const user = await tried(parts, request, () => sessions.linkUser(code))
       if (user === undefined) return fleetingAnswer(410, frame, linkOverPage)
       return fleetingAnswer(200, frame, confirmPage(base, code, user), FORM_HEADERS)
     },
   }
-  if (!links) return [help]
-  const { sessions, cookie } = links
+  if (!sessions) return [help]
   return [
     help,
     {
@@ -37,10 +37,10 @@ export function sessionRoutes(parts: PagesParts): readonly Route[] {
         if (!opened) return fleetingAnswer(410, await frameOf(parts, request), linkOverPage)
         // Whoever this browser was before is signed out.
         const own = publicAddress(request)
-        const before = cookie.read(request, own)
+        const before = sessionOf(request, own)
         if (before !== undefined) sessions.end(before)
         logger.info({ user: opened.user }, 'signed in by a link')
-        return redirect(`${base}/`, { 'Set-Cookie': cookie.set(opened.session, own) })
+        return redirect(`${base}/`, { 'Set-Cookie': cookieOf(opened.session, own) })
       },
     },
     {
@@ -50,9 +50,9 @@ export function sessionRoutes(parts: PagesParts): readonly Route[] {
       operation: (request) => {
         refuseForged(parts, request)
         const own = publicAddress(request)
-        const session = cookie.read(request, own)
+        const session = sessionOf(request, own)
         if (session !== undefined) sessions.end(session)
-        return redirect(`${base}/`, { 'Set-Cookie': cookie.remove(own) })
+        return redirect(`${base}/`, { 'Set-Cookie': noCookie(own) })
       },
     },
   ]
