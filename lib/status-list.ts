@@ -28,7 +28,7 @@ export interface SerialisedList {
   readonly summary: CommitState
 }
 
-/** A `StatusList` that is too large to be held in memory. To be closed, whether or not it has been read. */
+/** A `StatusList` that is too large to be held in memory. To be closed once, whether or not it has been read. */
 export interface LargeList {
   readonly digest: string
   /** How many bytes there are. */

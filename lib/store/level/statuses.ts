@@ -112,7 +112,6 @@ export class LevelStatuses implements StatusStore {
   async #large(key: string, commit: ObjectId): Promise<LargeList> {
     await this.#largeLists.enter()
     const entriesOf = this.#database.snapshot(key)
-    let isClosed = false
     return await largeList({
       async *pages() {
         for await (const entries of entriesOf.pages()) {
@@ -120,8 +119,6 @@ export class LevelStatuses implements StatusStore {
         }
       },
       close: async () => {
-        if (isClosed) return
-        isClosed = true
         this.#largeLists.leave()
         await entriesOf.close()
       },

@@ -257,14 +257,12 @@ export class PostgresStatuses implements StatusStore {
     } finally {
       reads.leave()
     }
-    let isClosed = false
     return await largeList({
       async *pages() {
         for await (const rows of pagesOf(snapshot, repository, commit)) yield rows.map(fromRow).map(toText)
       },
       close: () => {
-        if (!isClosed) largeLists.leave()
-        isClosed = true
+        largeLists.leave()
         snapshot.close()
         return Promise.resolve()
       },
