@@ -1,6 +1,8 @@
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import t from 'tap'
@@ -26,9 +28,11 @@ t.test('Who has taken all that there is, is not cut off while the service takes 
     })
   })
   // A socket of this kind takes 200 kB that nobody reads.
-  const path = join(t.testdir(), 'http')
+  const folder = mkdtempSync(join(tmpdir(), 'connection-'))
+  const path = join(folder, 'http')
   server.listen(path)
   t.teardown(() => {
+    rmSync(folder, { recursive: true })
     server.close()
     server.closeAllConnections()
   })

@@ -100,9 +100,9 @@ export class LevelStatuses implements StatusStore {
   async #readList(key: string, commit: ObjectId): Promise<CachedList | undefined> {
     await this.#reads.enter()
     try {
-      const found = await this.#database.upTo(key, LARGE_LIST_BYTES)
-      if (!found) return undefined
-      const texts = found.map(([each, value]) => statusText(commit, each, value, each.slice(key.length)))
+      const { entries, isWhole } = await this.#database.upTo(key, LARGE_LIST_BYTES)
+      if (!isWhole) return undefined
+      const texts = entries.map(([each, value]) => statusText(commit, each, value, each.slice(key.length)))
       return new CachedList(serialisedList(texts))
     } finally {
       this.#reads.leave()
