@@ -48,7 +48,7 @@ export interface SerialisedList {
   readonly reporters: Reporters
 }
 
-/** A `StatusList` that is too large to be held in memory. To be closed, whether or not it has been read. */
+/** A `StatusList` that is too large to be held in memory. To be closed once, whether or not it has been read. */
 export interface LargeList {
   readonly digest: string
   /** How many bytes there are. */
@@ -142,8 +142,8 @@ export class EditableList {
     let [read, place] = [head(new Set(this.#states)).length, 0]
     /** Takes over the statuses before this place. */
     const copyTo = (next: number): void => {
-      let length = 0
-      for (; place < next; place++) length += (this.#lengths[place] ?? 0) + 1
+      const length = this.#lengths.slice(place, next).reduce((sum, each) => sum + each + 1, 0)
+      place = next
       if (length > 0) pieces.push(bytes.subarray(read, read + length - 1))
       read += length
     }
@@ -156,7 +156,7 @@ export class EditableList {
       copyTo(at)
       const piece = Buffer.from(text.json)
       pieces.push(piece)
-      if (replaced === 1) read += (this.#lengths[at] ?? 0) + 1
+      for (const length of this.#lengths.slice(at, at + replaced)) read += length + 1
       place += replaced
       edits.push({ at, replaced, context, text, length: piece.length })
     }
@@ -183,7 +183,8 @@ export class EditableList {
     let [low, high] = [0, this.#contexts.length]
     while (low < high) {
       const middle = (low + high) >> 1
-      if (Buffer.compare(Buffer.from(this.#contexts[middle] ?? ''), key) < 0) low = middle + 1
+      const { [middle]: context = '' } = this.#contexts
+      if (Buffer.compare(Buffer.from(context), key) < 0) low = middle + 1
       else high = middle
     }
     return low

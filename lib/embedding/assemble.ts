@@ -118,7 +118,7 @@ export async function assemble(
     run: async (change) => await inFlight.run(change),
   })
   const stopping = new AbortController()
-  const { sessions } = ownPages ?? {}
+  const sessions = ownPages && 'sessions' in ownPages ? ownPages.sessions : undefined
   const administered = {
     ...administeredParts(options, parts, logger),
     ...{ audited, commits, stopping: stopping.signal },

@@ -20,16 +20,21 @@ import type { Parts } from './open-parts.js'
 import type { HostPages } from './options.js'
 
 /** The pages of a service of its own, and how people sign in to them. */
-export interface OwnPages {
+export type OwnPages = {
   /** What the addresses of the pages begin with, for browsers: a proxy has taken it off. */
   readonly base?: string
-  /** In which a trusted reverse proxy names the user; absent: by links. */
-  readonly header?: string
-  readonly secret?: string
   readonly url?: string
-  /** What the links are for; absent with a header. */
-  readonly sessions?: Sessions
-}
+} & (
+  | {
+      /** In which a trusted reverse proxy names the user. */
+      readonly header: string
+      readonly secret?: string
+    }
+  | {
+      /** Of those who sign in by links. */
+      readonly sessions: Sessions
+    }
+)
 
 export interface OpenPagesParts extends Pick<Parts, 'folder' | 'failures' | 'clock'> {
   readonly statuses: StatusService
@@ -50,20 +55,17 @@ export function openPages(pages: HostPages | OwnPages, parts: OpenPagesParts): R
   const { statuses, refs, git, tokens, folder, clientAddress, failures, logger, address } = parts
   const { base = '' } = pages
   const url = 'session' in pages ? pages.signInUrl : pages.url
-  const cookie = new SessionCookie(base)
   const visitors = (): Visitors => {
     if ('session' in pages) return hostVisitors(pages, parts.guard)
-    const { header, secret, sessions } = pages
-    if (header !== undefined)
-      return proxyVisitors({
-        header,
-        isTrusted: parts.isTrustedPeer,
-        meter: parts.meter,
-        ...(secret !== undefined && { secret }),
-      })
-    return (request) => (sessions ? cookie.visitor(sessions, request, address.called(request)) : NOBODY)
+    if ('sessions' in pages) {
+      const cookie = new SessionCookie(base)
+      return (request) => cookie.visitor(pages.sessions, request, address.called(request))
+    }
+    const { header, secret } = pages
+    const { isTrustedPeer: isTrusted, meter } = parts
+    return proxyVisitors({ header, isTrusted, meter, ...(secret !== undefined && { secret }) })
   }
-  const sessions = 'session' in pages ? undefined : pages.sessions
+  const sessions = 'sessions' in pages ? pages.sessions : undefined
   return createPages({
     base,
     isAlone: !('session' in pages),
@@ -82,7 +84,7 @@ export function openPages(pages: HostPages | OwnPages, parts: OpenPagesParts): R
     }),
     visitors: visitors(),
     ...(url !== undefined && { signInUrl: url }),
-    ...(sessions && { links: { sessions, cookie } }),
+    ...(sessions && { sessions }),
     ...(tokens && { tokens }),
     address,
     clientAddress,

@@ -110,7 +110,7 @@ export function checkOptions(given: unknown): void {
   }
   const others = entries.filter(([name, value]) => !isPart(name, value))
   checkPages(Reflect.get(given, 'pages'))
-  if (!values.is(Object.fromEntries(others))) throw describeError(values.errors)
+  if (!values.is(Object.fromEntries(others))) throw new TypeError(values.errors.map(describeError).join(', '))
 }
 
 /** What the pages have besides a method. */
@@ -142,17 +142,16 @@ function isPart(name: string, value: unknown): boolean {
   return true
 }
 
-function describeError([error]: readonly SchemaError[]): TypeError {
-  const { instancePath = '', keyword, params = {}, message } = error ?? {}
+function describeError({ instancePath, keyword, params, message = '' }: SchemaError): string {
   const [name = '', ...rest] = instancePath.slice(1).split('/')
   if (keyword === 'additionalProperties') {
     const unknown = [name, ...rest, String(params['additionalProperty'])].filter(Boolean).join('.')
-    return new TypeError(`createCommitStatusService has no option ${unknown}`)
+    return `createCommitStatusService has no option ${unknown}`
   }
   const key = [name, ...rest].join('.')
   const methods = rest.length === 0 ? PARTS[name] : undefined
   const or = methods ? ` or be ${objectWith(methods)}` : ''
-  return new TypeError(`createCommitStatusService: the option ${key} ${message ?? 'is wrong'}${or}`)
+  return `createCommitStatusService: the option ${key} ${message}${or}`
 }
 
 function objectWith(methods: readonly string[]): string {

@@ -52,12 +52,12 @@ export class CommitLog {
     const known = identity === undefined ? undefined : this.#logs.get(key)
     if (known) return known
     const found = await this.#read(directory, [`--max-count=${limit}`, `--skip=${skip}`, start.hex])
-    this.#logs.set(key, found)
+    if (identity !== undefined) this.#logs.set(key, found)
     return found
   }
 
   /**
-   * One commit, `undefined` when it is not there.
+   * One commit, `undefined` for what is none.
    * @throws as `list`
    */
   async one({ directory, identity }: Repository, commit: ObjectId): Promise<LoggedCommit | undefined> {
@@ -65,43 +65,32 @@ export class CommitLog {
     const known = identity === undefined ? undefined : this.#commits.get(key)
     if (known) return known
     const [found] = await this.#read(directory, ['--max-count=1', commit.hex])
-    if (found) this.#commits.set(key, found)
+    if (found && identity !== undefined) this.#commits.set(key, found)
     return found
   }
 
   /** Short names of branches, the first of them. Throws as `list`. */
   async branches({ directory }: Repository): Promise<readonly string[]> {
-    const { output } = await this.#git.run(
-      directory,
-      ['for-each-ref', `--count=${MAX_BRANCHES}`, '--format=%(refname:lstrip=2)', 'refs/heads/'],
-      MAX_BYTES,
-    )
-    return output
-      .toString()
-      .split('\n')
-      .filter((name) => name !== '')
-  }
-
-  /** To be called when repositories were deleted or renamed. */
-  forget(): void {
-    this.#logs.clear()
-    this.#commits.clear()
+    const args = [`--count=${MAX_BRANCHES}`, '--format=%(refname:lstrip=2)', 'refs/heads/']
+    const output = await this.#run(directory, 'for-each-ref', args)
+    return output.split('\n').filter((name) => name !== '')
   }
 
   async #read(directory: string, range: readonly string[]): Promise<LoggedCommit[]> {
-    const { code, output, error } = await this.#git.run(
-      directory,
-      ['log', '-z', '--no-color', '--encoding=UTF-8', `--format=tformat:${FORMAT}`, ...range, '--'],
-      MAX_BYTES,
-    )
-    if (code !== 0) throw new RepositoryUnreadable(directory, new Error(`git log: ${error}`))
+    const args = ['-z', '--no-color', '--encoding=UTF-8', `--format=tformat:${FORMAT}`, ...range, '--']
+    const output = await this.#run(directory, 'log', args)
     return output
-      .toString()
       .split('\0')
       .filter((record) => record !== '')
       .map((record) => {
         const [sha = '', author = '', time = '', subject = ''] = record.split('\n')
         return { sha, author: author.trimEnd(), time, subject: subject.trimEnd() }
       })
+  }
+
+  async #run(directory: string, command: string, args: readonly string[]): Promise<string> {
+    const { code, output, error } = await this.#git.run(directory, [command, ...args], MAX_BYTES)
+    if (code !== 0) throw new RepositoryUnreadable(directory, new Error(`git ${command}: ${error}`))
+    return output.toString()
   }
 }

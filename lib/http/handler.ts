@@ -26,7 +26,7 @@ export interface HandlerParts {
   readonly unavailableReason: () => string | undefined
   readonly waiting: Waiting
   /** Addresses beside the API. */
-  readonly rooms?: readonly Room[]
+  readonly rooms: readonly Room[]
   readonly logger: Logger
   readonly meter: Meter
 }
@@ -172,7 +172,7 @@ export function createHandler(parts: HandlerParts): Handler {
   }
 
   const api = routed(routes, errorAnswer)
-  const rooms = (parts.rooms ?? []).map((room) => {
+  const rooms = parts.rooms.map((room) => {
     const guarded = room.routes.map((route) => ({ ...route, operation: checked(route.operation) }))
     const refuse: Refuse = async (error, request) => await room.refuse(error, request)
     return { addressOf: (url: string) => room.addressOf(url), app: routed(guarded, refuse) }

@@ -13,7 +13,6 @@ import type { Caller } from '../service/repository-access.js'
 import type { StatusService } from '../service/status-service.js'
 import type { PageFrame } from './page.js'
 import type { ReadableRepositories } from './readable-repositories.js'
-import type { SessionCookie } from './session-cookie.js'
 import type { Visitors } from './visitor.js'
 
 /** What pages are made of. */
@@ -32,8 +31,8 @@ export interface PagesParts {
   readonly visitors: Visitors
   /** Where to sign in, if anywhere. */
   readonly signInUrl?: string
-  /** Absent where others tell who looks. */
-  readonly links?: { readonly sessions: Sessions; readonly cookie: SessionCookie }
+  /** Of those who sign in by links; absent where others tell who looks. */
+  readonly sessions?: Sessions
   /** Absent where the host has tokens of its own. */
   readonly tokens?: Pick<Administration, 'createToken' | 'listTokens' | 'revokeToken'>
   readonly address: PublicAddress

@@ -4,11 +4,12 @@ import type { Request, Route } from '../http/room.js'
 import { isSameOrigin } from '../http/same-origin.js'
 import { fleetingAnswer, FORM_HEADERS, redirect } from './page.js'
 import { frameOf, queryOf, type PagesParts } from './parts.js'
+import { SessionCookie } from './session-cookie.js'
 import { confirmPage, linkOverPage, signInPage } from './sign-in-page.js'
 
 /** Signing in by a link that is good once, and out. */
 export function sessionRoutes(parts: PagesParts): readonly Route[] {
-  const { base, links, signInUrl, address, logger } = parts
+  const { base, sessions, signInUrl, address, logger } = parts
   const help: Route = {
     name: 'page',
     method: 'GET',
@@ -16,14 +17,14 @@ export function sessionRoutes(parts: PagesParts): readonly Route[] {
     operation: async (request) => {
       const frame = await frameOf(parts, request)
       const code = queryOf(request).get('code')
-      if (!links || code === null) return fleetingAnswer(200, frame, signInPage(signInUrl, links !== undefined))
-      const user = await tried(parts, request, () => links.sessions.linkUser(code))
+      if (!sessions || code === null) return fleetingAnswer(200, frame, signInPage(signInUrl, sessions !== undefined))
+      const user = await tried(parts, request, () => sessions.linkUser(code))
       if (user === undefined) return fleetingAnswer(410, frame, linkOverPage)
       return fleetingAnswer(200, frame, confirmPage(base, code, user), FORM_HEADERS)
     },
   }
-  if (!links) return [help]
-  const { sessions, cookie } = links
+  if (!sessions) return [help]
+  const cookie = new SessionCookie(base)
   return [
     help,
     {

@@ -12,7 +12,7 @@ import { madePage, revokePage, tokensPage } from './tokens-page.js'
 
 /** The page on which users make and revoke their own tokens. No token opens it. */
 export function tokenRoutes(parts: PagesParts): readonly Route[] {
-  const { base, tokens, links, signInUrl, address } = parts
+  const { base, tokens, sessions, signInUrl, address } = parts
   if (!tokens) return []
 
   /** A page for whoever is signed in, and what to do for everybody else. */
@@ -23,7 +23,7 @@ export function tokenRoutes(parts: PagesParts): readonly Route[] {
     const frame = await frameOf(parts, request)
     const { user } = frame.visitor
     if (user !== undefined) return await show(user, frame)
-    return fleetingAnswer(401, frame, signInPage(signInUrl, links !== undefined), { 'WWW-Authenticate': 'Session' })
+    return fleetingAnswer(401, frame, signInPage(signInUrl, sessions !== undefined), { 'WWW-Authenticate': 'Session' })
   }
 
   /** One of the user's own: those of others are not there. */

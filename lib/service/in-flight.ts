@@ -104,17 +104,13 @@ export class InFlight {
     return arrived
   }
 
-  /** What is open counts as under way until it is closed. */
+  /** What is open counts as under way until it is closed, once. */
   during<T extends { close(): Promise<void> }>(open: T): T {
     this.#operations++
-    let isOpen = true
     const close = async (): Promise<void> => {
-      try {
-        await open.close()
-      } finally {
-        if (isOpen) this.#end()
-        isOpen = false
-      }
+      await open.close().finally(() => {
+        this.#end()
+      })
     }
     return { ...open, close }
   }

@@ -176,11 +176,12 @@ export class StatusService {
     )
     const commits = there.flat()
     const states = commits.length === 0 ? [] : await stored(this.#statesOf(found, commits))
-    return {
-      states: Object.fromEntries(
-        states.map((state, index): [string, CommitState] => [commits[index]?.hex ?? '', state]),
-      ),
-    }
+    const ids = commits.map(({ hex }) => hex)
+    const entries = states.map((state, index): [string, CommitState] => {
+      const { [index]: id = '' } = ids
+      return [id, state]
+    })
+    return { states: Object.fromEntries(entries) }
   }
 
   /**

@@ -15,7 +15,7 @@ interface Watched {
   readonly commit: ObjectId
   readonly waits: Set<Wait>
   /** Tells the list that was seen last from any other; absent before the first look. */
-  digest?: string
+  digest: string | undefined
 }
 
 /**
@@ -25,6 +25,7 @@ interface Watched {
 export class Waits {
   readonly #max: number
   readonly #digests: StatusStore['digests']
+  readonly #lookMilliseconds: number
   readonly #watched = new Map<string, Watched>()
   readonly #gate = new Gate(MAX_AT_ONCE, Infinity)
   #open = 0
@@ -34,8 +35,9 @@ export class Waits {
   #whenNone: (() => void) | undefined
 
   /** @param max how many there may be */
-  constructor(max: number, statuses: StatusStore) {
+  constructor(max: number, statuses: StatusStore, lookMilliseconds = LOOK_MILLISECONDS) {
     this.#max = max
+    this.#lookMilliseconds = lookMilliseconds
     this.#digests = statuses.digests?.bind(statuses)
   }
 
@@ -50,7 +52,7 @@ export class Waits {
   begin(repository: RepositoryName, commit: ObjectId): Wait | undefined {
     if (this.#closing || this.#open >= this.#max) return undefined
     const key = `${repository.full}/${commit.hex}`
-    const watched = this.#watched.get(key) ?? { repository, commit, waits: new Set() }
+    const watched = this.#watched.get(key) ?? { repository, commit, waits: new Set(), digest: undefined }
     this.#watched.set(key, watched)
     const wait = new Wait(() => {
       if (!watched.waits.delete(wait)) return
@@ -59,7 +61,7 @@ export class Waits {
     })
     watched.waits.add(wait)
     this.#open++
-    if (this.#digests) this.#timer ??= setInterval(() => void this.#look(), LOOK_MILLISECONDS).unref()
+    if (this.#digests) this.#timer ??= setInterval(() => void this.#look(), this.#lookMilliseconds).unref()
     return wait
   }
 
@@ -109,7 +111,7 @@ export class Waits {
     this.#isLooking = false
     if (!digests) return
     for (const [index, watched] of all.entries()) {
-      const digest = digests[index] ?? ''
+      const digest = digests[index]
       // At the first look nobody knows what the list was when the wait began.
       if (watched.digest !== digest) wake(watched)
       watched.digest = digest

@@ -5,7 +5,9 @@ import { join } from 'node:path'
 import t from 'tap'
 import { shownStatus } from '../../lib/commit-status.js'
 import type { Administration } from '../../lib/admin/administration.js'
+import { openAdministration } from '../../lib/embedding/open-administration.js'
 import { openStore } from '../../lib/embedding/open-store.js'
+import { silentLogger } from '../../lib/parts/logger.js'
 import { makeCommit, makeRepository, makeRepositoryWithCommit } from '../fixtures/git.js'
 import { startService } from '../fixtures/service.js'
 import { itemsOf, resultOf } from '../fixtures/work.js'
@@ -226,11 +228,13 @@ t.test('What is stored of a repository moves or goes, and is counted', async (t)
     statuses: [{ context: 'x' }, { context: 'y' }],
   })
   t.strictSame(await admin.countRepository('alice/b'), { statuses: 2, grants: 1 })
-  t.match(await itemsOf(admin.listCommits('alice/b', null, 1)), [
-    { commit: { sha, state: 'success' } },
-    { status: { context: 'x' } },
-    { status: { context: 'y' } },
-  ])
+  for (const asked of [null, sha])
+    t.match(await itemsOf(admin.listCommits('alice/b', asked, 1)), [
+      { commit: { sha, state: 'success' } },
+      { status: { context: 'x' } },
+      { status: { context: 'y' } },
+    ])
+  t.strictSame(await itemsOf(admin.listCommits('alice/b', '0'.repeat(40), 1)), [])
   t.strictSame(await admin.deleteRepository('alice/b'), { statuses: 2, grants: 1 })
   t.strictSame(await itemsOf(admin.listCommits('alice/b', null, 1)), [])
   t.strictSame(await admin.listAccess(null), [{ on: 'alice', user: 'carol', access: 'read' }])
@@ -444,4 +448,19 @@ t.test('What cannot be done is refused with the reason, and nothing is done', as
   t.strictSame([await admin.listTokens(null), await admin.listAccess(null)], [[], []])
   t.match(await admin.listRepositories(), { repositories: [{ visibility: 'private' }] })
   t.strictSame(log, [], 'nor is it a fault of the service')
+})
+
+t.test('A long task without a service ends when its process is told to stop', async (t) => {
+  const folder = t.testdir({ repositories: {} })
+  const stopping = new AbortController()
+  const { administration, close } = await openAdministration(
+    { repositories: join(folder, 'repositories'), store: `level:${join(folder, 'store')}`, tokenPrefix: 'cst' },
+    { auditLogger: silentLogger, stopping: stopping.signal },
+  )
+  t.teardown(close)
+  await administration.grantAccess('alice/hello', 'bob', 'read')
+  t.equal((await itemsOf(administration.exportStore(null))).length, 3)
+  t.strictSame(await administration.deleteRepository('alice/hello'), { statuses: 0, grants: 1 })
+  stopping.abort(new Error('told to stop'))
+  await t.rejects(itemsOf(administration.exportStore(null)), { message: 'told to stop' })
 })

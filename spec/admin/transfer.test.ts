@@ -65,7 +65,11 @@ async function fill({ store }: Place): Promise<void> {
         store.statuses.save(
           repositoryNamed(name),
           commitId(String(index % 7)),
-          reportOf(`ci ${index}`, { description: '\u2028 \u202e \u{1f600} é', target_url: 'https://ci.example/é' }),
+          reportOf(`ci ${index}`, {
+            description: '\u2028 \u202e \u{1f600} é',
+            target_url: 'https://ci.example/é',
+            ...(index % 2 === 0 && { reporter: { user: 'alice', token: index % 4 === 0 ? TOKEN.id : null } }),
+          }),
           index,
         ),
       ),

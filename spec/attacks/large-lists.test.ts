@@ -3,12 +3,14 @@
 // ones, and the commands ended in a stack trace or in "too many changes wait for the disk".
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { get, type IncomingMessage } from 'node:http'
+import { createServer, get, request, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { readSettings } from '../../lib/stand-alone/settings.js'
 import { isLong } from '../faults/fault.js'
 import { CommandPlace, withoutProgress } from '../fixtures/command.js'
+import { embed } from '../fixtures/embedded.js'
 import { writeExport } from '../fixtures/export-file.js'
 import { makeRepositoryWithCommit } from '../fixtures/git.js'
 import { hostCommit } from '../fixtures/hosted-commit.js'
@@ -24,8 +26,8 @@ t.test('A report that would add one context more than the limit: 422 that names 
   for (const context of ['a', 'b', 'c'])
     t.equal((await hosted.report({ state: 'pending', context })).status, 201, context)
   const before = await hosted.stored()
-  const text = 'too many contexts on the commit: limits.contexts is 3'
-  refused(t, await hosted.report({ state: 'success', context: 'd' }), 422, text)
+  const message = 'too many contexts on the commit: limits.contexts is 3'
+  refused(t, await hosted.report({ state: 'success', context: 'd' }), 422, message)
   refused(
     t,
     await hosted.report({ state: 'wrong', context: 'd' }),
@@ -40,6 +42,49 @@ t.test('A report that would add one context more than the limit: 422 that names 
   t.equal((await hosted.list()).body['state'], null, 'a rename is not bound by it')
   await admin.renameRepository('alice/world', 'alice/hello')
   t.equal((await hosted.stored()).length, 3)
+})
+
+t.test('A list that is too large for the memory is sent as it is read, as any other list is', async (t) => {
+  const { service, repositories, folder } = await embed(t)
+  const { sha } = await makeRepositoryWithCommit(repositories, 'alice/hello', { public: true })
+  const description = '\u{1F600}'.repeat(1024)
+  const report = async (first: number, last: number): Promise<void> => {
+    const all = Array.from({ length: last - first }, async (_, index) => {
+      await service.report('alice/hello', sha, { state: 'success', context: `c${first + index}`, description })
+    })
+    await Promise.all(all)
+  }
+  // A socket of this kind takes 200 kB that nobody reads, and not, as those of TCP do, more the longer they live.
+  const socketPath = join(folder, 'http')
+  const server = createServer(service.handler).listen(socketPath)
+  t.teardown(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  const path = `/api/v1/repos/alice/hello/commits/${sha}/statuses`
+  const ask = async (method: string, headers: Record<string, string> = {}): Promise<IncomingMessage> => {
+    const asked = request({ socketPath, path, method, headers, agent: false }).end()
+    return ((await once(asked, 'response')) as [IncomingMessage])[0]
+  }
+  await report(0, 140)
+  const small = JSON.parse(await text(await ask('GET'))) as { statuses: unknown[] }
+  t.equal(small.statuses.length, 140, 'one that is in memory grows')
+  await report(140, 250)
+
+  const answer = await ask('GET')
+  const { etag = '', 'content-length': length } = answer.headers
+  const sent = await text(answer)
+  t.strictSame([answer.statusCode, Buffer.byteLength(sent)], [200, Number(length)])
+  t.strictSame(JSON.parse(sent), await service.list('alice/hello', sha))
+  const waited = ask('GET', { 'If-None-Match': etag, Prefer: 'wait=1' })
+  const known = await ask('GET', { 'If-None-Match': etag })
+  t.strictSame([known.statusCode, await text(known)], [304, ''])
+  const head = await ask('HEAD')
+  t.strictSame([head.headers.etag, head.headers['content-length'], await text(head)], [etag, length, ''])
+  t.strictSame([(await waited).statusCode, (await waited).headers['preference-applied']], [304, 'wait=1'])
+  const left = await ask('GET')
+  left.destroy()
+  await t.resolves(service.close(), 'a client that goes away holds up nothing')
 })
 
 t.test(`Every command works on a commit of ${CONTEXTS} contexts`, { skip: needsLevel }, async (t) => {

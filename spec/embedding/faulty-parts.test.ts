@@ -102,6 +102,7 @@ t.test('A store that fails in any way is 500 or 503, and nothing is acknowledged
         Object.assign(store.statuses, { [method]: fault })
         const answer = await call()
         t.ok([500, 503].includes(answer.status), `${answer.status}`)
+        if (method === 'list') await t.rejects(service.verdict('alice/hello', sha), { name: 'ServiceError' })
         Object.assign(store.statuses, healthy)
         t.equal((await call()).status, method === 'save' ? 201 : 200, 'and goes on when the store does')
       })

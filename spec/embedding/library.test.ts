@@ -16,6 +16,8 @@ t.test('report and list follow the rules of the API without HTTP', async (t) => 
   const status = await service.report('alice/hello', sha.toUpperCase(), { state: 'success', context: 'build' })
   t.match(status, { sha, context: 'build', state: 'success', description: null, target_url: null })
   t.strictSame(await service.list('alice/hello', sha), { state: 'success', statuses: [status] })
+  const states = { states: { [sha]: { state: 'success', statuses: 1 } } }
+  t.strictSame(await service.states('alice/hello', [sha, '0'.repeat(40)]), states)
   await t.rejects(service.report('alice/hello', 'abc', { state: 'success' }), refusal('sha_invalid', 422))
   await t.rejects(service.report('alice/hello', sha, { state: 'great' }), refusal('state_invalid', 422))
   await t.rejects(service.report('alice/hello', sha, { state: 'success', context: '' }), refusal('field_invalid', 422))
@@ -26,6 +28,7 @@ t.test('report and list follow the rules of the API without HTTP', async (t) => 
   )
   await t.rejects(service.report('alice/none', sha, { state: 'success' }), refusal('repository_not_found', 404))
   await t.rejects(service.list('../etc', sha), refusal('repository_not_found', 404))
+  await t.rejects(service.states('alice/hello', []), refusal('shas_invalid', 422))
 })
 
 t.test('report with a user wants that user to have the right', async (t) => {

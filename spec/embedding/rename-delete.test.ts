@@ -6,6 +6,7 @@ import { openStore } from '../../lib/embedding/open-store.js'
 import type { AccessPolicy, CommitStatusOptions, ObjectId, Store } from '../../lib/index.js'
 import { embed, type Embedded } from '../fixtures/embedded.js'
 import { makeCommit, makeRepository, makeRepositoryWithCommit } from '../fixtures/git.js'
+import { ModelStore } from '../fixtures/model-store.js'
 import { repositoryNamed } from '../fixtures/names.js'
 
 /**
@@ -205,3 +206,17 @@ t.test(
     )
   },
 )
+
+t.test('A report that fails while its repository is deleted is refused as of one that is not there', async (t) => {
+  const store = new ModelStore()
+  const { service, repositories } = await embed(t, { store })
+  const { sha } = await makeRepositoryWithCommit(repositories, 'alice/hello')
+  store.statuses.save = async () => {
+    await service.deleteRepository('alice/hello')
+    throw new Error('what it was to be saved with is no more')
+  }
+  await t.rejects(service.report('alice/hello', sha, { state: 'success' }), {
+    code: 'repository_not_found',
+    cause: { cause: { message: 'what it was to be saved with is no more' } },
+  })
+})

@@ -42,13 +42,20 @@ t.test('Repositories in a hashed directory layout', async (t) => {
     ['alice/hello', { id: 1, public: true }],
     ['alice/hidden', { id: 2, public: false }],
   ])
-  const { service } = await embed(t, { repositories: new HashedRepositories(folder, projects) })
+  const { service } = await embed(t, {
+    repositories: new HashedRepositories(folder, projects),
+    accessPolicy: { access: async () => await Promise.resolve('none') },
+  })
   const { sha } = await makeRepositoryWithCommit(folder, HashedRepositories.path(1))
   await makeRepositoryWithCommit(folder, HashedRepositories.path(2))
   await service.report('alice/hello', sha, { state: 'failure' })
   t.equal((await service.list('alice/hello', sha)).state, 'failure')
   t.equal(await service.access(undefined, 'alice/hello'), 'read')
   t.equal(await service.access(undefined, 'alice/hidden'), 'none')
+  await t.rejects(service.administration.grantAccess('alice', 'bob', 'read'), {
+    name: 'AdministrationError',
+    message: 'the git server that this service lives in has rights of its own',
+  })
   projects.delete('alice/hello')
   await t.rejects(service.list('alice/hello', sha), { code: 'repository_not_found' })
 })

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import t from 'tap'
 import { RepositoryFolder } from '../../lib/git/repository-folder.js'
@@ -180,6 +180,12 @@ t.test('A repository is made public and private, more than once, and without har
   writeFileSync(mark, 'a remark of the admin')
   await repositories.setPublic(hello, true)
   t.equal(readFileSync(mark, 'utf8'), 'a remark of the admin')
+  rmSync(mark)
+  symlinkSync(join(folder, 'elsewhere'), mark)
+  await t.rejects(repositories.setPublic(hello, true), /is a link that leads nowhere: remove it first/)
+  t.notOk(existsSync(join(folder, 'elsewhere')), 'nothing is made where it leads')
+  rmSync(mark)
+  writeFileSync(mark, '')
   t.equal(await repositories.setPublic(nameOf('alice', 'missing'), true), false)
   t.strictSame(await listOf(repositories), { 'alice/hello': true }, 'nothing is made of a repository that is not there')
 })

@@ -88,9 +88,9 @@ t.test('A repository that cannot be read is 503, never an empty answer', async (
 t.test('A list that is too large for the memory is counted whole', async (t) => {
   const { service, sha, report } = await hostCommit(t)
   const description = '\u{1F600}'.repeat(1024)
-  const contexts = Array.from({ length: 150 }, (_, index) => `c${index}`)
+  const contexts = Array.from({ length: 260 }, (_, index) => `c${index}`)
   await Promise.all(contexts.map(async (context) => await report({ state: 'success', context, description })))
   t.strictSame((await service.call('GET', path([sha]))).body, {
-    states: { [sha]: { state: 'success', statuses: 150 } },
+    states: { [sha]: { state: 'success', statuses: 260 } },
   })
 })

@@ -96,6 +96,8 @@ t.test('Without the preference, or an entity tag: at once', atOnce, async (t) =>
     const headers = { Prefer, ...(tag !== undefined && { 'If-None-Match': tag }) }
     t.equal((await service.call('GET', listPath, { token, headers })).status, tag === undefined ? 200 : 304, Prefer)
   }
+  const wrong = listPath.replace(/commits\/\w+/, 'commits/abc')
+  t.equal((await service.call('GET', wrong, { token, headers: { Prefer: 'wait=30' } })).status, 422)
 })
 
 t.test('A verdict is answered once it is no longer pending', atOnce, async (t) => {

@@ -108,7 +108,9 @@ t.test('What is wrong is a page in the words of the API', async (t) => {
 t.test('The fragment for other pages has nothing but texts and links', async (t) => {
   const { service, commit, report } = await pagesOf(t)
   await report({ state: 'failure', context: '<b>', description: '<i>', target_url: 'https://ci.example.com/' })
+  await report({ state: 'success', context: 'without a link' })
   const { text } = await visit(service, `${commit}/fragment`)
+  t.match(text, '</span> without a link')
   t.match(text, `<a href="${service.url}${commit}">Statuses</a>`)
   t.match(text, '&lt;b&gt;')
   t.notMatch(text, /<b>|<i>|<html/)

@@ -4,18 +4,21 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import express from 'express'
 import t, { type Test } from 'tap'
-import { createCommitStatusService, type HostPages } from '../../lib/index.js'
+import { createCommitStatusService, type CommitStatusOptions, type HostPages } from '../../lib/index.js'
 import { makeRepositoryWithCommit } from '../fixtures/git.js'
+import { ModelStore } from '../fixtures/model-store.js'
+import { commitId, repositoryNamed } from '../fixtures/names.js'
 import { visit } from '../fixtures/visit.js'
 
 /** A host with a session of its own: the user is in a header of its own making. */
-async function host(t: Test, pages: HostPages | undefined, mount?: string) {
+async function host(t: Test, pages: HostPages | undefined, mount?: string, more: Partial<CommitStatusOptions> = {}) {
   const folder = t.testdir({ repositories: {} })
   const repositories = join(folder, 'repositories')
   const service = await createCommitStatusService({
     repositories,
     store: `level:${join(folder, 'store')}`,
     ...(pages && { pages }),
+    ...more,
   })
   const app = express()
   if (mount === undefined) app.use(service.handler)
@@ -88,6 +91,22 @@ t.test('A session that throws, hangs or answers nonsense costs the page, and sho
   t.equal((await visit(place, '/repos/alice/hello')).status, 404)
 })
 
+t.test('The tokens of its store are shown as they are; where it fails, so does the page', async (t) => {
+  const store = new ModelStore()
+  const place = await host(t, { session }, undefined, { store })
+  const { administration } = place.service
+  const { id } = await administration.createToken({ user: 'alice', name: '', scopes: [], expiresAt: null })
+  await store.tokens.noteUse(new Map([[id, '2026-01-31T12:00:00.000Z']]))
+  const { text } = await visit(place, '/settings/tokens', alice)
+  for (const words of ['without a name', 'without a scope', 'used <time datetime="2026-01-31T12:00:00Z">'])
+    t.ok(text.includes(words), words)
+  t.match((await visit(place, `/settings/tokens/${id}/revoke`, alice)).text, `Revoke ${id}?`)
+  store.tokens.add = async () => await Promise.reject(new Error('a fault of the store'))
+  const form = { name: 'x', expires: '7d', scope: 'repo' }
+  const failed = await visit(place, '/settings/tokens', { form, headers: alice.headers })
+  t.strictSame([failed.status, failed.text.includes('a fault of the store')], [500, false])
+})
+
 t.test('Options that cannot work are refused', async (t) => {
   const folder = t.testdir()
   const make = async (pages: unknown) =>
@@ -100,12 +119,15 @@ t.test('Options that cannot work are refused', async (t) => {
 
 t.test('Where the host finds repositories in its own way, one is opened by its name', async (t) => {
   const folder = t.testdir({ repositories: {} })
-  const { directory } = await makeRepositoryWithCommit(join(folder, 'repositories'), 'alice/hello')
+  const { directory, sha } = await makeRepositoryWithCommit(join(folder, 'repositories'), 'alice/hello')
+  const store = new ModelStore()
+  const report = { state: 'success', context: 'ci', description: null, target_url: 'javascript:alert(1)' } as const
+  await store.statuses.save(repositoryNamed('alice/hello'), commitId(sha), report, 0)
   const service = await createCommitStatusService({
     repositories: {
       find: ({ full }) => Promise.resolve(full === 'alice/hello' ? { directory, public: true } : undefined),
     },
-    store: `level:${join(folder, 'store')}`,
+    store,
     authenticator: { authenticate: () => Promise.resolve(undefined) },
     pages: { session },
   })
@@ -120,6 +142,10 @@ t.test('Where the host finds repositories in its own way, one is opened by its n
   t.match((await visit(place, '/')).text, 'Open a repository, owner/repo')
   t.equal((await visit(place, '/?q=alice/hello')).headers.get('location'), '/repos/alice/hello')
   t.equal((await visit(place, '/repos/alice/hello')).status, 200)
+  for (const _ of ['first', 'again']) {
+    const { text } = await visit(place, `/repos/alice/hello/commits/${sha}`)
+    t.ok(text.includes('Details') && !text.includes('javascript:'), 'what its store holds becomes no link')
+  }
   t.equal((await visit(place, '/settings/tokens', alice)).status, 404, "tokens are the host's")
   t.match((await visit(place, '/sign-in')).text, 'You sign in where the repositories are.')
 })

@@ -1,9 +1,11 @@
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import { git, makeCommit, makeRepository } from '../fixtures/git.js'
 import { pagesOf, visit } from '../fixtures/visit.js'
 
 t.test('A repository shows the latest commits of its default branch, with their states', async (t) => {
   const { service, home, directory, sha, token, report } = await pagesOf(t)
+  const silent = await makeCommit(directory, '\n')
   const second = await makeCommit(directory, 'second <b>')
   await report({ state: 'success' })
   await service.report('alice/hello', second, token, { state: 'failure' })
@@ -12,8 +14,9 @@ t.test('A repository shows the latest commits of its default branch, with their 
   const rows = text.split('<li>').slice(1)
   t.match(rows[0], /failure.*second &lt;b&gt;/s)
   t.match(rows[0], `href="${home}/commits/${second}"`)
-  t.match(rows[1], /success.*a commit/s)
-  t.match(rows[1], sha.slice(0, 10))
+  t.match(rows[1], `>${silent.slice(0, 10)}</a>`, 'one that says nothing has its id')
+  t.match(rows[2], /success.*a commit/s)
+  t.match(rows[2], sha.slice(0, 10))
 })
 
 t.test('Of any branch or tag; one that is not there is said to be', async (t) => {
@@ -64,6 +67,14 @@ t.test('One without a commit says so', async (t) => {
   await makeRepository(service.repositories, 'alice/empty', { public: true })
   const { status, text } = await visit(service, '/repos/alice/empty')
   t.strictSame([status, text.includes('There is no commit yet: push one.')], [200, true])
+  const directory = await makeRepository(service.repositories, 'alice/tree', { public: true })
+  const tree = await git('-C', directory, 'hash-object', '-t', 'tree', '-w', '/dev/null')
+  writeFileSync(`${directory}/HEAD`, `${tree}\n`)
+  const other = (await visit(service, '/repos/alice/tree')).text
+  t.ok(
+    other.includes('There is no commit yet: push one.') && other.includes('value="HEAD"'),
+    'nor has a HEAD of a tree',
+  )
 })
 
 t.test('Where the default branch has no commit yet, another one is shown', async (t) => {
@@ -93,16 +104,21 @@ t.test('More repositories are behind a link; one that cannot be read does not hi
   const { service } = await pagesOf(t)
   const names = Array.from({ length: 24 }, (_, at) => `zoe/r${String(at).padStart(2, '0')}`)
   for (const name of names) await makeRepository(service.repositories, name, { public: true })
-  const { rmSync, mkdirSync } = await import('node:fs')
   rmSync(`${service.repositories}/zoe/r00.git/HEAD`)
   mkdirSync(`${service.repositories}/zoe/r00.git/HEAD`)
+  symlinkSync('circle.git', `${service.repositories}/zoe/circle.git`)
   const { text } = await visit(service, '/')
   t.match(text, 'zoe/r18')
   t.notMatch(text, 'zoe/r19')
   const [, next = ''] = /href="(\/\?after=[^"]*)"/.exec(text) ?? []
   t.equal(next, '/?after=zoe%2Fr18')
   t.match((await visit(service, next)).text, /zoe\/r19.*zoe\/r23/s)
-  t.ok(service.log.some(({ msg }) => msg === 'a repository is shown without its state'))
+  t.match((await visit(service, '/?q=ZOE')).text, 'href="/?q=ZOE&amp;after=zoe%2Fr19"')
+  for (const told of ['a repository is shown without its state', 'a part of the folder of repositories cannot be read'])
+    t.ok(
+      service.log.some(({ msg }) => msg === told),
+      told,
+    )
 })
 
 t.test('With none yet, the lines that make the first one stand there', async (t) => {

@@ -86,6 +86,13 @@ t.test('What is wrong in the form is said in it, with what was filled in', async
   }
   const { text } = await visit(service, '/settings/tokens', { cookie, form: { ...form, scope: 'x', name: '"><b>' } })
   t.match(text, 'value="&quot;&gt;&lt;b&gt;"')
+  for (const [sent, words] of [
+    [{ scope: 'repo' }, 'A name has 1 to 100 characters.'],
+    [{ name: 'x' }, 'Choose when it expires.'],
+  ] as const) {
+    const answer = await visit(service, '/settings/tokens', { cookie, form: sent })
+    t.strictSame([answer.status, answer.text.includes(words)], [422, true], words)
+  }
   const large = await visit(service, '/settings/tokens', { cookie, form: { name: 'x'.repeat(17_000) } })
   t.equal(large.status, 413)
   t.strictSame(await service.admin.listTokens(null), [])

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import type { StatusStore } from '../../lib/parts/store.js'
 import { Waits } from '../../lib/service/waits.js'
@@ -62,7 +63,7 @@ t.test('A store that cannot be read wakes nobody, and is read again', async (t) 
     if (++looks === 1) throw new Error('the database is away')
     return await Promise.resolve(looks < 4 ? ['one'] : ['two'])
   }
-  const waits = new Waits(1, storeOf({ digests }))
+  const waits = new Waits(1, storeOf({ digests }), 10)
   const wait = waits.begin(repository, commitId('a'))
   await wait?.next(60_000)
   t.equal(looks, 2, 'the first answer: nobody knows what was there before')
@@ -74,4 +75,20 @@ t.test('A store that cannot be read wakes nobody, and is read again', async (t) 
   wait?.close()
   await closed
   t.equal(waits.begin(repository, commitId('a')), undefined, 'at the closing nobody begins to wait')
+})
+
+t.test('A look that takes long is over before the next begins', async (t) => {
+  let [looks, begun, most] = [0, 0, 0]
+  const digests: StatusStore['digests'] = async () => {
+    most = Math.max(most, ++begun)
+    await setTimeout(40)
+    begun--
+    return [String(looks++)]
+  }
+  const waits = new Waits(1, storeOf({ digests }), 5)
+  const wait = waits.begin(repository, commitId('a'))
+  for (const _ of [1, 2]) await wait?.next(60_000)
+  t.strictSame([looks, most], [2, 1])
+  wait?.close()
+  await waits.close()
 })

@@ -1,3 +1,4 @@
+import { closeSync, fstatSync, openSync, readdirSync, truncateSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { StoreCorrupt } from '../../lib/errors.js'
@@ -112,6 +113,39 @@ t.test('A damaged last use is StoreCorrupt in lists; the token works on', async 
   const store = await damagedStore(t, () => ({ [USE]: '{}' }))
   await t.rejects(store.tokens.list(), StoreCorrupt)
   t.match(await store.tokens.get('0a'), { user: 'alice' })
+})
+
+t.test('What goes wrong in a table of a store that is open ends what reads it', async (t) => {
+  const folder = join(t.testdir(), 'store')
+  const first = await LevelStore.open(folder)
+  const saved = Array.from({ length: 600 }, async (_, index) => {
+    const report = reportOf(`check ${index}`, { description: 'x'.repeat(1000) })
+    return await first.statuses.save(repository, commit, report, 0)
+  })
+  await Promise.all(saved)
+  await first.close()
+  const store = await LevelStore.open(folder)
+  t.teardown(async () => await store.close())
+  // Its index is read with the first key; of the statuses nothing is in memory.
+  t.equal(await store.tokens.get('0a'), undefined)
+  const table = join(folder, readdirSync(folder).find((name) => name.endsWith('.ldb')) ?? '')
+  const file = openSync(table, 'r+')
+  const { size } = fstatSync(file)
+  writeSync(file, Buffer.alloc(size >> 4), 0, size >> 4, (size >> 2) * 3)
+  closeSync(file)
+  const corrupt = { name: 'StoreCorrupt', message: /^what is stored at .* cannot be read$/ }
+  for (const _ of ['first', 'again'])
+    await t.rejects(async () => await store.statuses.serialised(repository, commit), corrupt, 'while it is measured')
+  await t.rejects(collect(store.statuses.pages(repository, commit)), corrupt)
+  await t.rejects(store.statuses.count(repository), corrupt)
+  await store.close()
+})
+
+t.test('Tokens in a table that is no more are not taken for wrong ones', async (t) => {
+  const store = await damagedStore(t, () => ({}))
+  const folder = join(t.testdirName, 'store')
+  for (const name of readdirSync(folder)) if (name.endsWith('.ldb')) truncateSync(join(folder, name))
+  t.throws(() => store.tokens.get('0a'), { name: 'StoreUnavailable', message: 'the store cannot be read' })
 })
 
 /** A store with two statuses, a token that was used and a grant, after its values were changed behind its back. */

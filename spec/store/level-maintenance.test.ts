@@ -173,6 +173,11 @@ t.test('A folder with anything in it is refused, and not touched', async (t) => 
     message: `${full} is not empty`,
   })
   t.strictSame(readdirSync(full), ['file'])
+  const inside = join(t.testdirName, 'store/copy')
+  await t.rejects(resultOf(store.maintenance.backUp(inside)), {
+    constructor: BackupRefused,
+    message: `${inside} is in the folder of the store: choose another one`,
+  })
   await resultOf(store.maintenance.backUp(copy))
   const before = readdirSync(copy)
   await t.rejects(resultOf(store.maintenance.backUp(copy)), BackupRefused)

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { StoreLocked, StoreUnavailable } from '../../lib/errors.js'
 import { LevelStore } from '../../lib/store/level/level-store.js'
+import { makeFolder } from '../../lib/store/level/make-folder.js'
 import { startStoreProcess } from '../fixtures/store-process.js'
 
 t.test('A second process gets StoreLocked, until the first has closed the store', async (t) => {
@@ -30,6 +31,12 @@ t.test('Folders of a new store are open to their owner only', async (t) => {
   t.strictSame([outer, join(outer, 'folders'), folder].map(modeOf), ['700', '700', '700'])
 })
 
+t.test('Those who make the same folders at once all have them', async (t) => {
+  const folder = join(t.testdir(), 'new', 'store')
+  await Promise.all(Array.from({ length: 8 }, async () => await makeFolder(folder)))
+  t.equal(modeOf(folder), '700')
+})
+
 t.test('A folder that is there keeps its mode', async (t) => {
   const folder = t.testdir()
   mkdirSync(join(folder, 'store'), { mode: 0o750 })
@@ -50,6 +57,10 @@ t.test('A store that cannot be opened says which one, and why', async (t) => {
   await t.rejects(LevelStore.open(join(folder, 'damaged')), {
     name: 'StoreUnavailable',
     message: /^the store \/.*\/damaged cannot be opened: /,
+  })
+  await t.rejects(LevelStore.open('/proc/none/store'), {
+    name: 'StoreUnavailable',
+    message: /^the store \/proc\/none\/store cannot be opened: .*ENOENT/,
   })
   writeFileSync(join(folder, 'damaged', 'CURRENT'), '')
   await t.rejects(LevelStore.open(join(folder, 'damaged')), StoreUnavailable)

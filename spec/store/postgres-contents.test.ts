@@ -122,6 +122,7 @@ t.test('The contents of a PostgreSQL store', { skip: isMissing }, async (t) => {
       ),
       700,
     )
+    t.equal(await merge.add([elsewhere('ci 2', 500)], []), 0, 'an earlier one of those that it has')
     await two.statuses.save(repository, commit, reportOf('ci 0'), 1)
     await two.statuses.remove(repository, commit, 'ci 1')
     await two.statuses.save(repository, commit, reportOf('ci 650'), 1)

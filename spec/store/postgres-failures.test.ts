@@ -28,8 +28,9 @@ interface Opened {
 t.test('Failures of the database', { skip: isMissing }, async (t) => {
   const server = await PostgresServer.start(t)
 
-  async function open(t: Test): Promise<Opened> {
+  async function open(t: Test, prepare = ''): Promise<Opened> {
     const url = await server.database()
+    if (prepare !== '') await sql(url, prepare.replace('NAME', new URL(url).pathname.slice(1)))
     const lines: string[] = []
     const line = (_facts: object, message: string): void => void lines.push(message)
     const logger: Logger = { debug: line, info: line, warn: line, error: line }
@@ -104,6 +105,32 @@ t.test('Failures of the database', { skip: isMissing }, async (t) => {
       }
     },
   )
+
+  t.test('A report for which it was looked whether there is room, and that then fails, is not saved', async (t) => {
+    const { url, save, store, contexts } = await open(t)
+    const fails = "RAISE EXCEPTION 'on purpose' USING ERRCODE = '58030'"
+    await failing(url, 'statuses', `RETURN NULL; END IF; IF currval('turns') = 2 THEN ${fails}`)
+    await t.rejects(save('a'), { name: 'StoreUnavailable', message: 'the database cannot be used: on purpose, 58030' })
+    t.equal(store.unavailableReason(), 'the database cannot be used: on purpose, 58030')
+    await save('b')
+    t.strictSame([store.unavailableReason(), await contexts()], [undefined, ['b']])
+  })
+
+  t.test('After its clock was set, the server is asked anew what time it is', async (t) => {
+    const { url, save, contexts } = await open(
+      t,
+      `CREATE TABLE setting AS SELECT interval '0' AS by;
+      CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE
+        AS 'SELECT pg_catalog.clock_timestamp() + (SELECT by FROM public.setting)';
+      ALTER DATABASE NAME SET search_path = public, pg_catalog`,
+    )
+    await save('a')
+    for (const by of ['1 hour', '-1 hour']) {
+      await sql(url, 'UPDATE setting SET by = $1', [by])
+      await save(by)
+    }
+    t.strictSame(await contexts(), ['-1 hour', '1 hour', 'a'])
+  })
 
   t.test('What cannot be put right by trying again fails at once, with its reason', async (t) => {
     const { url, store } = await open(t)

@@ -1,10 +1,12 @@
 import pg from 'pg'
 import t from 'tap'
 import { openStore } from '../../lib/embedding/open-store.js'
+import { serialisedList, toText, type LargeList } from '../../lib/status-list.js'
 import { LIST_SEVERAL } from '../../lib/store/postgres/statuses.js'
 import { commitId, repositoryNamed } from '../fixtures/names.js'
 import { isMissing, PostgresServer, sql } from '../fixtures/postgres.js'
 import { reportOf } from '../fixtures/report.js'
+import { collect } from '../suites/store.js'
 
 t.test('Lists that are asked for together', { skip: isMissing }, async (t) => {
   const server = await PostgresServer.start(t)
@@ -32,6 +34,46 @@ t.test('Lists that are asked for together', { skip: isMissing }, async (t) => {
     )
     t.strictSame(found, expected)
   })
+
+  t.test(
+    'One that is too large for the memory is read in parts, as it was; a few at a time, others later',
+    async (t) => {
+      const url = await server.database()
+      const store = await openStore(url)
+      t.teardown(async () => await store.close())
+      const [name, commit] = [repositoryNamed('alice/hello'), commitId('c0ffee')]
+      await sql(
+        url,
+        `INSERT INTO commit_status.statuses (repository, sha, context, id, state, description, created_at, updated_at)
+      SELECT 'alice/hello/', decode($1, 'hex'), convert_to('ci ' || n, 'UTF8'), 'id', 'success', repeat('x', 1000), 0, 0
+  FROM generate_series(1, 600) AS n`,
+        [commit.hex],
+      )
+      const short = commitId('beef')
+      const copy = `INSERT INTO commit_status.statuses (repository, sha, context, id, state, created_at, updated_at)
+      SELECT repository, decode($1, 'hex'), context, id, state, 0, 0 FROM commit_status.statuses`
+      await sql(url, copy, [short.hex])
+      const held = serialisedList((await store.statuses.list(name, short)).map(toText))
+      t.strictSame(await store.statuses.serialised?.(name, short), held, 'one that has as many, and is not')
+      const whole = serialisedList((await store.statuses.list(name, commit)).map(toText))
+      const large = async (): Promise<LargeList> => {
+        const list = await store.statuses.serialised?.(name, commit)
+        if (!list || 'bytes' in list) throw new Error('it is not large')
+        return list
+      }
+      const open = await Promise.all(Array.from({ length: 8 }, large))
+      await t.rejects(large(), { name: 'StoreOverloaded' })
+      await store.statuses.save(name, commit, reportOf('later'), 0)
+      const [first, ...others] = open
+      if (!first) return
+      t.ok(Buffer.concat(await collect(first.chunks())).equals(whole.bytes))
+      t.strictSame([first.length, first.digest, first.summary], [whole.bytes.length, whole.digest, whole.summary])
+      await first.close()
+      const later = await large()
+      t.equal(later.summary.statuses, 601)
+      for (const each of [later, ...others]) await each.close()
+    },
+  )
 
   t.test('Each is looked up by its key, whatever PostgreSQL thinks of the size of repositories', async (t) => {
     const url = await server.database()

@@ -71,10 +71,7 @@ export class Backup {
   }
 }
 
-/** The path without symbolic links, also of what is not there yet. */
+/** The path without symbolic links, also of what is not there yet; the root always is. */
 async function canonical(path: string): Promise<string> {
-  const parent = dirname(path)
-  return await realpath(path).catch(async () =>
-    parent === path ? path : join(await canonical(parent), basename(path)),
-  )
+  return await realpath(path).catch(async () => join(await canonical(dirname(path)), basename(path)))
 }

@@ -218,11 +218,11 @@ export class LevelDatabase {
 
   /** As `scan`, at once: for what is known to be small. */
   async all(prefix: string): Promise<[key: string, value: string][]> {
-    return (await this.upTo(prefix, Infinity)) ?? []
+    return (await this.upTo(prefix, Infinity)).entries
   }
 
-  /** As `all`; `undefined` where there are more characters in keys and values than `max`. */
-  async upTo(prefix: string, max: number): Promise<[key: string, value: string][] | undefined> {
+  /** As `all`, but no more where there are more characters in keys and values than `max`. */
+  async upTo(prefix: string, max: number): Promise<{ entries: [key: string, value: string][]; isWhole: boolean }> {
     const range = within(prefix)
     this.refuseDamaged(range.gte, range.lt)
     let iterator: Iterator<Level, string, string> | undefined
@@ -233,10 +233,10 @@ export class LevelDatabase {
       // Its own `all` reserves room for a thousand entries.
       for (let entries = await iterator.nextv(FEW); entries.length > 0; entries = await iterator.nextv(BATCH_SIZE)) {
         for (const [key, value] of entries) size += key.length + value.length
-        if (size > max) return undefined
+        if (size > max) return { entries: found, isWhole: false }
         found.push(...entries)
       }
-      return found
+      return { entries: found, isWhole: true }
     } catch (cause) {
       return unreadable(cause, prefix)
       /* c8 ignore next -- V8 counts a way out of the catch that there is not */
@@ -262,6 +262,7 @@ export class LevelDatabase {
           }
         } catch (cause) {
           unreadable(cause, prefix)
+          /* c8 ignore next -- V8 counts a way out of the catch that there is not */
         } finally {
           await reading.close()
         }

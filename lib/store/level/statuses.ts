@@ -100,9 +100,9 @@ export class LevelStatuses implements StatusStore {
   async #readList(key: string, commit: ObjectId): Promise<CachedList | undefined> {
     await this.#reads.enter()
     try {
-      const found = await this.#database.upTo(key, LARGE_LIST_BYTES)
-      if (!found) return undefined
-      const texts = found.map(([each, value]) => statusText(commit, each, value, each.slice(key.length)))
+      const { entries, isWhole } = await this.#database.upTo(key, LARGE_LIST_BYTES)
+      if (!isWhole) return undefined
+      const texts = entries.map(([each, value]) => statusText(commit, each, value, each.slice(key.length)))
       return new CachedList(serialisedList(texts))
     } finally {
       this.#reads.leave()
@@ -112,7 +112,6 @@ export class LevelStatuses implements StatusStore {
   async #large(key: string, commit: ObjectId): Promise<LargeList> {
     await this.#largeLists.enter()
     const entriesOf = this.#database.snapshot(key)
-    let isClosed = false
     return await largeList({
       async *pages() {
         for await (const entries of entriesOf.pages()) {
@@ -120,8 +119,6 @@ export class LevelStatuses implements StatusStore {
         }
       },
       close: async () => {
-        if (isClosed) return
-        isClosed = true
         this.#largeLists.leave()
         await entriesOf.close()
       },

@@ -135,7 +135,9 @@ async function addContexts(
       { once: true },
     )
   } catch (error) {
-    return error instanceof Error ? error : new Error(String(error))
+    /* c8 ignore next -- nothing else is thrown */
+    if (!(error instanceof Error)) throw error
+    return error
   }
 }
 

@@ -257,14 +257,12 @@ export class PostgresStatuses implements StatusStore {
     } finally {
       reads.leave()
     }
-    let isClosed = false
     return await largeList({
       async *pages() {
         for await (const rows of pagesOf(snapshot, repository, commit)) yield rows.map(fromRow).map(toText)
       },
       close: () => {
-        if (!isClosed) largeLists.leave()
-        isClosed = true
+        largeLists.leave()
         snapshot.close()
         return Promise.resolve()
       },
@@ -285,10 +283,15 @@ export class PostgresStatuses implements StatusStore {
       shas,
       FEW_ROWS + 1,
     ])
-    const lists = new Map([...asked.keys()].map((name): [string, StatusRow[]] => [name, []]))
-    const inOrder = [...lists.values()]
-    // PostgreSQL counts from 1.
-    for (const row of rows) inOrder[Number(row.at) - 1]?.push(row)
+    const names = [...asked.keys()]
+    const lists = new Map<string, StatusRow[]>()
+    for (const row of rows) {
+      // PostgreSQL counts from 1.
+      const { [Number(row.at) - 1]: name = '' } = names
+      const list = lists.get(name)
+      if (list) list.push(row)
+      else lists.set(name, [row])
+    }
     return (key) => lists.get(nameOf(key)) ?? []
   }
 }
