@@ -138,7 +138,7 @@ export const settings: readonly Setting[] = Object.freeze([
     default: '',
     rule: { type: 'string', pattern: '^(?:https?://[\\w.:\\[\\]-]+(?:/[\\w/.~%-]*)?)?$', maxLength: 1000 },
     meaning:
-      'what absolute links of the compatible APIs begin with; without it, what the client or a trusted proxy says',
+      'where people see the service: what links begin with; without it, what the client or a trusted proxy says',
     isOption: true,
   },
   {

@@ -53,7 +53,7 @@ export interface CommitStatusOptions {
   readonly compatibleApis?: readonly CompatibleApiName[]
   /** Hosts, with a port where there is one, whose `/api/v1` is Gitea's. Default: none. */
   readonly giteaHosts?: readonly string[]
-  /** What absolute links of the compatible APIs begin with. Default: what the client has called. */
+  /** Where people and clients see the service: what links begin with. Default: what the client has called. */
   readonly publicUrl?: string
   /** Who a token speaks for. Default: the tokens of the store. */
   readonly authenticator?: Authenticator

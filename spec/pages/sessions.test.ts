@@ -1,6 +1,7 @@
 import t from 'tap'
 import { startService, type TestService } from '../fixtures/service.js'
 import { makeRepositoryWithCommit } from '../fixtures/git.js'
+import { sendBytes } from '../fixtures/raw-http.js'
 import { signIn, visit, type Visited } from '../fixtures/visit.js'
 
 const HOUR = 60 * 60 * 1000
@@ -170,4 +171,34 @@ t.test('Whoever asks how to sign in is told', async (t) => {
   const { service } = await world(t)
   t.match((await visit(service, '/sign-in')).text, 'scripts/commit-status sign-in alice')
   await t.rejects(service.admin.createSignIn('../x'), /no user name/)
+})
+
+t.test('With publicUrl, links lead where people see the service, and cookies stay there', async (t) => {
+  const service = await startService(t, { settings: { publicUrl: 'https://ci.example.com/status/' } })
+  const { sha } = await makeRepositoryWithCommit(service.repositories, 'alice/hello', { public: true })
+  const { url } = await service.admin.createSignIn('alice')
+  t.match(url, /^https:\/\/ci\.example\.com\/status\/sign-in\?code=/)
+  const called = { 'X-Forwarded-Host': 'elsewhere.example' }
+  const opened = await open(service, new URL(url).searchParams.get('code') ?? '', called)
+  t.equal(opened.headers.get('location'), '/status/')
+  t.match(opened.headers.get('set-cookie'), /; Path=\/status\/; HttpOnly/, 'nowhere else on that host')
+  // A reverse proxy has taken the path off, or has not.
+  for (const base of ['', '/status']) {
+    const { status, text } = await visit(service, `${base}/repos/alice/hello`, { headers: called })
+    t.equal(status, 200)
+    t.match(text, `href="/status/repos/alice/hello/commits/${sha}"`)
+    t.match(text, '(https://ci.example.com/status/repos/alice/hello/badge.svg?ref=main)')
+    const commit = await visit(service, `${base}/repos/alice/hello/commits/${sha}`)
+    t.match(commit.text, `https://ci.example.com/status/api/v1/repos/alice/hello/statuses/${sha}`)
+  }
+})
+
+t.test('A proxy that does not say how it was called is behind https where publicUrl is', async (t) => {
+  const service = await startService(t, { settings: { publicUrl: 'https://ci.example.com' } })
+  const code = new URL((await service.admin.createSignIn('alice')).url).searchParams.get('code') ?? ''
+  const form = new URLSearchParams({ code }).toString()
+  const head = ['POST /sign-in HTTP/1.1', 'Host: ci.example.com', 'Sec-Fetch-Site: same-origin', 'Connection: close']
+  const more = ['Content-Type: application/x-www-form-urlencoded', `Content-Length: ${form.length}`]
+  const answer = await sendBytes(service.url, `${[...head, ...more].join('\r\n')}\r\n\r\n${form}`)
+  t.match(answer, /Set-Cookie: __Host-commit-status-session=[^\r]*; Secure\r/)
 })
