@@ -35,6 +35,7 @@ const testNeeds = {
   cgit: 'test -x /usr/lib/cgit/cgit.cgi',
   gitweb: 'test -x /usr/share/gitweb/gitweb.cgi',
   curl: 'command -v curl',
+  nginx: 'PATH=$PATH:/usr/sbin command -v nginx',
 }
 
 /**

@@ -1,0 +1,125 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { listen } from '../fixtures/embedded.js'
+import { makeRepositoryWithCommit } from '../fixtures/git.js'
+import { nginxIsMissing, startNginx } from '../fixtures/nginx.js'
+import { chapter, codeBlocks } from '../fixtures/page.js'
+import { startService } from '../fixtures/service.js'
+import { visit } from '../fixtures/visit.js'
+
+const SECRET = 'of-twenty-four-characters'
+const OAUTH2_PROXY = chapter('config/pages.md', '## Behind nginx with oauth2-proxy')
+const AUTHELIA = chapter('config/pages.md', '## Behind Authelia')
+
+const [oauth2Locations = ''] = codeBlocks(OAUTH2_PROXY, 'nginx')
+const [autheliaLocations = ''] = codeBlocks(AUTHELIA, 'nginx')
+/** Of oauth2-proxy's, those that stay. */
+const staying = locationsOf(oauth2Locations).filter((text) => /^location (?:~|@anonymous)/.test(text))
+
+function locationsOf(text: string): string[] {
+  return text.split(/^(?=location )/m).map((location) => location.replaceAll(/^#.*$/gm, ''))
+}
+
+/**
+ * nginx as the page says, before a service with the settings of the page, and in place of whoever signs people in a
+ * server that knows them by a cookie, and answers as the real one does.
+ */
+async function behindNginx(t: Test, locations: string, header: string) {
+  const folder = mkdtempSync(join(tmpdir(), 'nginx-'))
+  t.teardown(() => {
+    rmSync(folder, { recursive: true })
+  })
+  const secretFile = join(folder, 'secret')
+  writeFileSync(secretFile, `${SECRET}\n`)
+  const [json = ''] = codeBlocks(OAUTH2_PROXY, 'json')
+  const { trustedProxies, signIn } = JSON.parse(json) as { trustedProxies: string[]; signIn: { header: string } }
+  const service = await startService(t, {
+    settings: { trustedProxies, signIn: { url: '/oauth2/start', ...signIn, secretFile }, compatibleApis: ['gitlab'] },
+  })
+  const { sha } = await makeRepositoryWithCommit(service.repositories, 'alice/private')
+  const authenticator = await listen(t, (request, response) => {
+    const [, user] = /session=(\w+)/.exec(request.headers.cookie ?? '') ?? []
+    response.writeHead(user === undefined ? 401 : 200, user === undefined ? {} : { [header]: user }).end()
+  })
+  const url = await startNginx(
+    t,
+    folder,
+    `server { listen 127.0.0.1:PORT; ${locations} }`
+      .replaceAll('http://127.0.0.1:8080', service.url)
+      .replaceAll(/http:\/\/127\.0\.0\.1:(?:4180|9091)/g, authenticator)
+      .replaceAll('the content of /etc/commit-status/proxy-secret', SECRET),
+  )
+  return { service, url, sha, token: await service.tokenOf('alice') }
+}
+
+for (const [name, locations, header] of [
+  ['oauth2-proxy', oauth2Locations, 'X-Auth-Request-Preferred-Username'],
+  ['Authelia', staying.join('\n') + autheliaLocations, 'Remote-User'],
+] as const) {
+  t.test(
+    `nginx with ${name}, as the page has it, says who looks, and nobody else does`,
+    { skip: nginxIsMissing },
+    async (t) => {
+      const { url, sha, token } = await behindNginx(t, locations, header)
+      const place = { url }
+      const page = '/repos/alice/private'
+      const statusOf = async (cookie: string, headers: Record<string, string> = {}) =>
+        (await visit(place, page, { cookie, headers })).status
+      t.equal(await statusOf('session=alice'), 200)
+      t.equal(await statusOf('session=bob'), 404)
+      const anonymous = await visit(place, page)
+      t.strictSame([anonymous.status, anonymous.text.includes('href="/oauth2/start"')], [404, true])
+
+      const claimed = { 'Remote-User': 'alice', 'X-Proxy-Secret': SECRET, [header]: 'alice' }
+      t.equal(await statusOf('', claimed), 404, 'what a client says of itself is taken away')
+      t.equal(await statusOf('session=bob', claimed), 404)
+
+      const form = { name: 'ci', expires: '30d', scope: 'repo' }
+      const made = async (origin: string) =>
+        (
+          await fetch(`${url}/settings/tokens`, {
+            method: 'POST',
+            headers: { Cookie: 'session=alice', Origin: origin },
+            body: new URLSearchParams(form),
+          })
+        ).status
+      t.equal(await made(url), 201)
+      t.equal(await made('http://127.0.0.1'), 403, 'another port is another site')
+
+      const api = `${url}/api/v1/repos/alice/private`
+      const body = JSON.stringify({ state: 'success' })
+      const reported = async (headers: Record<string, string>) =>
+        (await fetch(`${api}/statuses/${sha}`, { method: 'POST', headers, body })).status
+      t.equal(await reported({ Authorization: `Bearer ${token}` }), 201)
+      t.equal(await reported({ Cookie: 'session=alice', ...claimed }), 401, 'a session is nothing to the API')
+      const listed = await fetch(`${url}/api/v4/projects/alice%2Fprivate/repository/commits/${sha}/statuses`, {
+        headers: { 'PRIVATE-TOKEN': token },
+      })
+      t.equal(listed.status, 200, 'paths are handed on as they are')
+    },
+  )
+}
+
+t.test('nginx with config/nginx.conf hands on the APIs', { skip: nginxIsMissing }, async (t) => {
+  const service = await startService(t, { settings: { trustedProxies: ['127.0.0.1'], compatibleApis: ['gitlab'] } })
+  const { sha } = await makeRepositoryWithCommit(service.repositories, 'alice/hello')
+  const token = await service.tokenOf('alice')
+  const snippet = readFileSync('config/nginx.conf', 'utf8')
+    .replace('127.0.0.1:8080', new URL(service.url).host)
+    .replace('listen 80;', 'listen 127.0.0.1:PORT;')
+  const url = await startNginx(t, join(service.folder, 'nginx'), snippet)
+  const address = `${url}/api/v1/repos/alice/hello/statuses/${sha}`
+  const report = async (body: string, headers = { Authorization: `Bearer ${token}` }) =>
+    await fetch(address, { method: 'POST', headers, body })
+  for (const context of ['a', 'b']) t.equal((await report(JSON.stringify({ state: 'success', context }))).status, 201)
+  t.equal((await report('{}', { Authorization: 'Bearer wrong' })).status, 401)
+  const tooLarge = await report('x'.repeat(16_385))
+  t.strictSame([tooLarge.status, tooLarge.headers.get('content-type')], [413, 'application/json; charset=utf-8'])
+  const commits = `${url}/api/v4/projects/alice%2Fhello/repository/commits`
+  const page = await fetch(`${commits}/${sha}/statuses?per_page=1`, { headers: { 'PRIVATE-TOKEN': token } })
+  t.equal(page.status, 200)
+  t.match(page.headers.get('link'), `<${commits}/${sha}/statuses?`, 'links lead through nginx')
+  t.equal((await fetch(`${url}/`)).status, 404, "the rest is the git server's")
+})
