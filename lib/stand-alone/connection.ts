@@ -23,7 +23,7 @@ interface Listener {
 }
 
 /**
-XX
+ * Tells its connection what becomes of it without a listener for each event: to add and remove them is dear where there are
  * many answers.
  */
 export class ListenedResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {

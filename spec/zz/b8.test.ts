@@ -1,3 +1,0 @@
-import { createCommitStatusService } from '../../lib/index.js'
-import t from 'tap'
-t.ok(createCommitStatusService)
