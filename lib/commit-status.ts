@@ -31,6 +31,11 @@ export interface Reporter {
 export interface StoredStatus extends CommitStatus {
   /** Who reported it last; absent where nobody knows, since it was saved before that was kept. */
   readonly reporter?: Reporter
+  /**
+   * Since when it has been pending, or had been until it settled: the `updated_at` of then. Absent where it settled
+   * without having been pending, and where nobody knows, since it was saved before that was kept.
+   */
+  readonly pending_since?: string
 }
 
 /** What a report says of a check, once every rule has been kept. */
@@ -58,6 +63,20 @@ export function shownStatus({
   updated_at,
 }: CommitStatus): CommitStatus {
   return { id, sha, context, state, description, target_url, created_at, updated_at }
+}
+
+/**
+ * `pending_since` of what a report makes of the status that it replaces.
+ * @param updated_at of what it makes of it
+ */
+export function pendingSince(
+  previous: StoredStatus | undefined,
+  state: State,
+  updated_at: string,
+): Pick<StoredStatus, 'pending_since'> {
+  const known = previous?.state === 'pending' ? previous.pending_since : undefined
+  const since = known ?? (state === 'pending' ? updated_at : undefined)
+  return since === undefined ? {} : { pending_since: since }
 }
 
 export function isState(text: string): text is State {

@@ -237,16 +237,26 @@ function statusOf({
   created_at,
   updated_at,
   reporter,
+  pending_since,
 }: { repository: string } & StoredStatus): ExportRecord {
   const repository = checkedRepository(full)
   if (parseObjectId(sha)?.hex !== sha) throw new Error('sha is no commit id')
   const report = parseFields(state, { state, context, description, target_url })
   for (const time of [created_at, updated_at]) checkTime(time)
   if (updated_at < created_at) throw new Error('updated_at is before created_at')
+  if (pending_since !== undefined) {
+    checkTime(pending_since)
+    if (pending_since < created_at || pending_since > updated_at)
+      throw new Error('pending_since is not between created_at and updated_at')
+  }
   return {
     type: 'status',
     repository,
-    status: { id, sha, ...report, created_at, updated_at, ...(reporter && { reporter: reporterOf(reporter) }) },
+    status: {
+      ...{ id, sha, ...report, created_at, updated_at },
+      ...(reporter && { reporter: reporterOf(reporter) }),
+      ...(pending_since !== undefined && { pending_since }),
+    },
   }
 }
 

@@ -93,11 +93,15 @@ function rowOf(status: StoredStatus): Html {
   </li>`
 }
 
-function whenOf({ state, created_at, updated_at, reporter }: StoredStatus): Content {
+/** No time that runs: while nothing is reported the page stays the same. */
+function whenOf({ state, updated_at, reporter, pending_since }: StoredStatus): Content {
   const by = reporter && html`${reporter.user} · `
-  const took = Date.parse(updated_at) - Date.parse(created_at)
-  if (state === 'pending') return html`${by}pending since ${timeText(updated_at)}`
-  return html`${by}${timeText(updated_at)}${took > 0 && html` · after ${durationText(took)}`}`
+  const reported = timeText(updated_at)
+  if (pending_since === undefined) return html`${by}${reported}`
+  if (state === 'pending') return html`${by}pending since ${timeText(pending_since)}`
+  const took = Date.parse(updated_at) - Date.parse(pending_since)
+  // What a store of the host holds may be anything.
+  return html`${by}${reported}${took >= 0 && html` · after ${durationText(took)}`}`
 }
 
 /**

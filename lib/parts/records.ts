@@ -34,8 +34,9 @@ export const statusMembers: Members<CommitStatus> = {
 }
 
 /** What a status may have besides. */
-export const statusExtras: Members<Pick<StoredStatus, 'reporter'>> = {
+export const statusExtras: Members<Pick<StoredStatus, 'reporter' | 'pending_since'>> = {
   reporter: recordSchema({ user: { type: 'string', minLength: 1 }, token: optionalText }),
+  pending_since: text,
 }
 
 export interface SavedStatus {

@@ -60,7 +60,8 @@ export interface StatusStore {
   /**
    * Saves a report: the latest one wins, whole. Reports of one context are saved one after the other, in the order
    * of the calls, however many run at once; `id` and `created_at` stay those of the first, `updated_at` never goes
-   * back, and `reporter` is that of the latest, none where the latest has none. Resolves once the status is on disk.
+   * back, and `reporter` is that of the latest, none where the latest has none. `pending_since` is as `pendingSince`
+   * says, or no status of the store has one. Resolves once the status is on disk.
    * @param at time of the report, milliseconds since 1970 UTC
    * @param maxContexts how many contexts a commit may have for a report to add one; to replace one is always possible.
    *   Absent: any number
@@ -131,7 +132,7 @@ export interface TokenStore {
 }
 
 export interface GrantStore {
-  /** The grants that give `user` something on `repository`: the owner's and the repository's. */
+  /** The grants that give `user` something on `repository`: the owner's and the repository's, in any order. */
   of(user: string, repository: RepositoryName): Eventual<readonly Grant[]>
   set(grant: Grant): Promise<void>
   /** @returns whether there was such a grant */

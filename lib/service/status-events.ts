@@ -10,6 +10,8 @@ export interface StatusEvent {
   readonly previous: CommitStatus | undefined
   /** Who reported it: `host` with no token for the program itself. */
   readonly reporter: Reporter
+  /** Since when `status` has been pending, or had been until it settled; absent where it was not, or nobody knows. */
+  readonly pending_since?: string
 }
 
 export type StatusListener = (event: StatusEvent) => unknown

@@ -259,6 +259,7 @@ export class StatusService {
       status: shownStatus(status),
       previous: previous && shownStatus(previous),
       reporter: report.reporter,
+      ...(status.pending_since !== undefined && { pending_since: status.pending_since }),
     })
     return status
   }

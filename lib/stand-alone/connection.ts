@@ -23,8 +23,8 @@ interface Listener {
 }
 
 /**
- * Tells its connection what becomes of it without a listener for each event: to add and remove them is dear where there are
- * many answers.
+ * Tells its connection what becomes of it without a listener for each event: to add and remove them is dear where there
+ * are many answers.
  */
 export class ListenedResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
   listener: Listener | undefined

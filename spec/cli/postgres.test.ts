@@ -13,10 +13,10 @@ t.test('The commands on PostgreSQL', { skip: isMissing }, async (t) => {
     'the database has no tables for this service: run scripts/commit-status store migrate, with the same settings'
   t.strictSame(await run('token', 'list'), { status: 1, stdout: '', stderr: `commit-status: ${tables}\n` })
   t.strictSame(await run('serve'), { status: 1, stdout: '', stderr: `commit-status: ${tables}\n` })
-  t.strictSame(await run('store', 'migrate'), { status: 0, stdout: 'the tables are of version 2 now\n', stderr: '' })
+  t.strictSame(await run('store', 'migrate'), { status: 0, stdout: 'the tables are of version 3 now\n', stderr: '' })
   t.strictSame(await run('store', 'migrate'), {
     status: 0,
-    stdout: 'the tables are of version 2 already\n',
+    stdout: 'the tables are of version 3 already\n',
     stderr: '',
   })
   t.strictSame(await place.run(['store', 'migrate']), {

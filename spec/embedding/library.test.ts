@@ -54,9 +54,23 @@ t.test('Every saved report is an event, after it is durable, with the status it 
   })
   const [{ id } = { id: '' }] = await service.administration.listTokens('alice')
   t.strictSame(events, [
-    { repository: 'alice/hello', status: first, previous: undefined, reporter: { user: 'host', token: null } },
-    { repository: 'alice/hello', status: second, previous: first, reporter: { user: 'alice', token: id } },
+    {
+      repository: 'alice/hello',
+      status: first,
+      previous: undefined,
+      reporter: { user: 'host', token: null },
+      pending_since: first.updated_at,
+    },
+    {
+      repository: 'alice/hello',
+      status: second,
+      previous: first,
+      reporter: { user: 'alice', token: id },
+      pending_since: first.updated_at,
+    },
   ])
+  await service.report('alice/hello', sha, { state: 'error' })
+  t.notOk('pending_since' in (events.pop() ?? {}), 'it had settled already')
   await t.rejects(service.report('alice/hello', sha, { state: 'great' }))
   t.equal(events.length, 2, 'a refused report is none')
 })

@@ -2,6 +2,7 @@ import t from 'tap'
 import { STATES } from '../../lib/commit-status.js'
 import { git, makeCommit, makeRepository } from '../fixtures/git.js'
 import { hostCommit } from '../fixtures/hosted-commit.js'
+import { itemsOf } from '../fixtures/work.js'
 
 const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/
 const START = Date.parse('2026-01-31T12:34:56.789Z')
@@ -107,6 +108,20 @@ t.test(
     t.strictSame(await stored(), [replaced], 'the earlier one is not kept')
   },
 )
+
+t.test('Since when a status was pending is told in lists of an admin and exports, and in no answer', async (t) => {
+  const { service, repository, sha, report, list } = await hostCommit(t)
+  const pending = await report({ state: 'pending' })
+  const settled = await report({ state: 'success' })
+  for (const { text } of [pending, settled, await list()]) t.notMatch(text, 'pending_since')
+  const pending_since = pending.body['updated_at']
+  t.match(await itemsOf(service.admin.listStatuses(repository, sha)), [{ pending_since }])
+  const exported = (await itemsOf(service.admin.exportStore(null))).map((line) => JSON.parse(line) as object)
+  t.match(
+    exported.filter((line) => 'context' in line),
+    [{ pending_since }],
+  )
+})
 
 t.test(
   'updated_at is never earlier than created_at or than its own former value, even when the clock steps back',

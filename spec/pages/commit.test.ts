@@ -19,6 +19,36 @@ t.test('A commit is shown with its state and every status', async (t) => {
   t.notMatch(text, /<script|style=| on[a-z]+=/)
 })
 
+t.test('It says how long each was pending the last time, and of what is pending since when', async (t) => {
+  const clock = { time: Date.parse('2026-01-31T12:00:00Z'), now: () => clock.time }
+  const { service, commit, report } = await pagesOf(t, { clock })
+  const texts = async () => {
+    const { text } = await visit(service, commit)
+    const rows = text.match(/<span class="when">.*?<\/span>/gs) ?? []
+    return rows.map((row) => row.replace(/<[^>]*>/g, ''))
+  }
+  const at = async (time: string, state: string) => {
+    clock.time = Date.parse(`2026-01-31T${time}Z`)
+    await report({ state })
+    return await texts()
+  }
+  const on = 'alice · 2026-01-31'
+  t.strictSame(await at('12:00:00', 'success'), [`${on} 12:00 UTC`], 'it never was pending')
+  t.strictSame(await at('14:00:00', 'pending'), ['alice · pending since 2026-01-31 14:00 UTC'])
+  t.strictSame(await at('14:02:00', 'pending'), ['alice · pending since 2026-01-31 14:00 UTC'], 'still')
+  t.strictSame(await at('14:03:05', 'failure'), [`${on} 14:03 UTC · after 3 min 5 s`], 'not since the first report')
+  t.strictSame(await at('14:04:00', 'error'), [`${on} 14:04 UTC`])
+})
+
+t.test('While something is pending it stays the same, however late it is', async (t) => {
+  const clock = { time: Date.parse('2026-01-31T12:00:00Z'), now: () => clock.time }
+  const { service, commit, report } = await pagesOf(t, { clock })
+  await report({ state: 'pending' })
+  const etag = (await visit(service, commit)).headers.get('etag') ?? ''
+  clock.time += 3_600_000
+  t.equal((await visit(service, commit, { headers: { 'If-None-Match': etag } })).status, 304)
+})
+
 t.test('It is the same until something changes: 304', async (t) => {
   const { service, commit, report } = await pagesOf(t)
   const first = await visit(service, commit)

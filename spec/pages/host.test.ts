@@ -5,7 +5,9 @@ import { join } from 'node:path'
 import express from 'express'
 import t, { type Test } from 'tap'
 import { createCommitStatusService, type CommitStatusOptions, type HostPages } from '../../lib/index.js'
+import { embed, listen } from '../fixtures/embedded.js'
 import { makeRepositoryWithCommit } from '../fixtures/git.js'
+import { JournalStore } from '../fixtures/journal-store.js'
 import { ModelStore } from '../fixtures/model-store.js'
 import { commitId, repositoryNamed } from '../fixtures/names.js'
 import { visit } from '../fixtures/visit.js'
@@ -149,3 +151,27 @@ t.test('Where the host finds repositories in its own way, one is opened by its n
   t.equal((await visit(place, '/settings/tokens', alice)).status, 404, "tokens are the host's")
   t.match((await visit(place, '/sign-in')).text, 'You sign in where the repositories are.')
 })
+
+t.test(
+  "A store of the host's may leave out since when a status was pending, or tell a time that is none",
+  async (t) => {
+    const store = new JournalStore(join(t.testdir(), 'journal'), { keepsPendingSince: false })
+    const { list } = store.statuses
+    let told: { pending_since?: string } = {}
+    Object.assign(store.statuses, {
+      list: async (...args: Parameters<typeof list>) => (await list(...args)).map((status) => ({ ...status, ...told })),
+    })
+    const { service, repositories } = await embed(t, { store, pages: { session: () => 'alice' } })
+    const { sha } = await makeRepositoryWithCommit(repositories, 'alice/hello')
+    const url = await listen(t, (request, response) => service.handler(request, response))
+    for (const pending_since of [undefined, 'noon', '9999-01-31T12:00:00.000Z', '']) {
+      told = pending_since === undefined ? {} : { pending_since }
+      for (const state of ['pending', 'success']) {
+        await service.report('alice/hello', sha, { state, description: String(pending_since) })
+        const { status, text } = await visit({ url }, `/repos/alice/hello/commits/${sha}`)
+        t.strictSame([status, text.includes(`>${String(pending_since)}<`)], [200, true])
+        t.notMatch(text, / after |NaN|Invalid/, `${state} ${pending_since}`)
+      }
+    }
+  },
+)

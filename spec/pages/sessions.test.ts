@@ -111,6 +111,7 @@ t.test('A form of another site signs nobody in or out', async (t) => {
     { Origin: `http://${own.replace(/:.*/, '')}` },
     { Origin: `http://${own}`, 'X-Forwarded-Proto': 'https' },
     { Origin: 'http://[', 'X-Forwarded-Host': '[' },
+    { Origin: 'http://1.2.3.4', 'X-Forwarded-Host': '1.2.3.999' },
     { Origin: `http://${own}`, 'X-Forwarded-Host': '[' },
     {},
   ]
@@ -174,14 +175,20 @@ t.test('Whoever asks how to sign in is told', async (t) => {
 })
 
 t.test('With publicUrl, links lead where people see the service, and cookies stay there', async (t) => {
-  const service = await startService(t, { settings: { publicUrl: 'https://ci.example.com/status/' } })
+  const service = await startService(t, {
+    settings: { publicUrl: 'https://ci.example.com/status/', trustedProxies: ['127.0.0.1'] },
+  })
   const { sha } = await makeRepositoryWithCommit(service.repositories, 'alice/hello', { public: true })
   const { url } = await service.admin.createSignIn('alice')
   t.match(url, /^https:\/\/ci\.example\.com\/status\/sign-in\?code=/)
-  const called = { 'X-Forwarded-Host': 'elsewhere.example' }
+  const called = { 'X-Forwarded-Host': 'elsewhere.example', 'X-Forwarded-Proto': 'https' }
   const opened = await open(service, new URL(url).searchParams.get('code') ?? '', called)
   t.equal(opened.headers.get('location'), '/status/')
-  t.match(opened.headers.get('set-cookie'), /; Path=\/status\/; HttpOnly/, 'nowhere else on that host')
+  t.match(
+    opened.headers.get('set-cookie'),
+    /^__Secure-commit-status-session=.*; Path=\/status\/; HttpOnly/,
+    'nowhere else on that host',
+  )
   // A reverse proxy has taken the path off, or has not.
   for (const base of ['', '/status']) {
     const { status, text } = await visit(service, `${base}/repos/alice/hello`, { headers: called })

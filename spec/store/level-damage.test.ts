@@ -40,6 +40,8 @@ const damages: Record<string, (value: string) => string> = {
   'that is other JSON': () => '{}',
   'of another version': (value) => value.replace('"v":1', '"v":2'),
   'with a right checksum, but of another form': () => encode(CI, { id: 1 }),
+  'with a right checksum, but with a reporter that is nobody': () =>
+    encode(CI, { id: 'x', state: 'success', reporter: { token: null } }),
 }
 
 for (const [damage, change] of Object.entries(damages)) {

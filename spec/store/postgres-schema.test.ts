@@ -3,9 +3,10 @@ import t from 'tap'
 import { migrateStore, openStore } from '../../lib/embedding/open-store.js'
 import { StoreUnavailable } from '../../lib/errors.js'
 import { collect } from '../suites/store.js'
-import { repositoryNamed } from '../fixtures/names.js'
+import { commitId, repositoryNamed } from '../fixtures/names.js'
 import { codeBlocks, pageText } from '../fixtures/page.js'
 import { isMissing, PostgresServer, sql } from '../fixtures/postgres.js'
+import { reportOf } from '../fixtures/report.js'
 import { until } from '../fixtures/within.js'
 
 /** What the changelog says to run before an earlier program is started again. */
@@ -21,7 +22,7 @@ t.test('The tables of the PostgreSQL store', { skip: isMissing }, async (t) => {
       message:
         'the database has no tables for this service: run scripts/commit-status store migrate, with the same settings',
     })
-    t.strictSame(await migrateStore(url), { from: 0, to: 2 })
+    t.strictSame(await migrateStore(url), { from: 0, to: 3 })
     const store = await openStore(url)
     await store.close()
   })
@@ -29,9 +30,9 @@ t.test('The tables of the PostgreSQL store', { skip: isMissing }, async (t) => {
   t.test('Ten that make the tables at once all succeed, and so does another one later', async (t) => {
     const url = await server.emptyDatabase()
     const migrated = await Promise.all(Array.from({ length: 10 }, async () => await migrateStore(url)))
-    t.strictSame(new Set(migrated.map((versions) => versions?.to)), new Set([2]))
+    t.strictSame(new Set(migrated.map((versions) => versions?.to)), new Set([3]))
     t.equal(migrated.filter((versions) => versions?.from === 0).length, 1, 'one of them makes them')
-    t.strictSame(await migrateStore(url), { from: 2, to: 2 })
+    t.strictSame(await migrateStore(url), { from: 3, to: 3 })
   })
 
   t.test('What an earlier attempt left half done is completed', async (t) => {
@@ -40,7 +41,7 @@ t.test('The tables of the PostgreSQL store', { skip: isMissing }, async (t) => {
     await t.rejects(openStore(url), { message: /no tables for this service/ })
     await sql(url, 'CREATE TABLE commit_status.schema_version (id integer PRIMARY KEY, version integer NOT NULL)')
     await t.rejects(openStore(url), { message: /no tables for this service/ })
-    t.strictSame(await migrateStore(url), { from: 0, to: 2 })
+    t.strictSame(await migrateStore(url), { from: 0, to: 3 })
   })
 
   t.test('Whoever meets another one in the middle of it waits, and goes on', async (t) => {
@@ -53,7 +54,7 @@ t.test('The tables of the PostgreSQL store', { skip: isMissing }, async (t) => {
     await until(async () => (await sql(url, waiting)).length > 0)
     await other.query('COMMIT')
     await other.end()
-    t.strictSame(await migrating, { from: 0, to: 2 })
+    t.strictSame(await migrating, { from: 0, to: 3 })
   })
 
   t.test('Something else under the name of our tables is not touched', async (t) => {
@@ -71,59 +72,88 @@ t.test('The tables of the PostgreSQL store', { skip: isMissing }, async (t) => {
     await sql(url, 'UPDATE commit_status.schema_version SET version = -1')
     await t.rejects(openStore(url), {
       message:
-        'the tables in the database are of version -1, and this program works with version 2: run ' +
+        'the tables in the database are of version -1, and this program works with version 3: run ' +
         'scripts/commit-status store migrate, with the same settings',
     })
   })
 
-  t.test('Tables of version 1 keep what is in them; nobody knows who reported that', async (t) => {
+  t.test(
+    'Tables of version 1 keep what is in them; nobody knows who reported that, or since when it was pending',
+    async (t) => {
+      const url = await server.database()
+      // As the changelog says to go back.
+      await sql(url, WAY_BACK)
+      await t.rejects(openStore(url), { message: /are of version 1, and this program works with version 3/ })
+      await sql(
+        url,
+        'INSERT INTO commit_status.statuses (repository, sha, context, id, state, created_at, updated_at) VALUES ' +
+          "('a/b/', decode(repeat('0a', 20), 'hex'), 'ci', '1', 'success', 0, 0)",
+      )
+      await sql(
+        url,
+        'INSERT INTO commit_status.tokens (id, digest, user_name, name, scopes, created_at) VALUES ' +
+          "('0a', 'd', 'alice', '', '{repo}', '2026-01-31T12:00:00.000Z')",
+      )
+      t.strictSame(await migrateStore(url), { from: 1, to: 3 })
+      const store = await openStore(url)
+      t.teardown(async () => await store.close())
+      const [status] = await collect(store.statuses.scan(repositoryNamed('a/b')))
+      t.match(status, { context: 'ci', state: 'success' })
+      t.notOk(status && ('reporter' in status || 'pending_since' in status))
+      t.match(await store.tokens.get('0a'), { user: 'alice', scopes: ['repo'] })
+      const limited = { id: '0b', digest: 'd', user: 'alice', name: '', scopes: ['repo'], contexts: ['x'] }
+      await store.tokens.add({ ...limited, created_at: '2026-01-31T12:00:00.000Z', expires_at: null })
+      t.strictSame(
+        await sql(url, "SELECT scopes FROM commit_status.tokens WHERE id = '0b'"),
+        [{ scopes: [] }],
+        'for a program from before limits it has no scope',
+      )
+      await sql(url, "UPDATE commit_status.tokens SET limited = '{}' WHERE id = '0b'")
+      await t.rejects(async () => await store.tokens.get('0b'), {
+        name: 'StoreCorrupt',
+        message: 'the limits of the token 0b are damaged',
+      })
+    },
+  )
+
+  t.test('Tables of version 2 are brought on, and keep who reported', async (t) => {
     const url = await server.database()
-    // As the changelog says to go back.
-    await sql(url, WAY_BACK)
-    await t.rejects(openStore(url), { message: /are of version 1, and this program works with version 2/ })
+    // As version 2 had them.
     await sql(
       url,
-      'INSERT INTO commit_status.statuses (repository, sha, context, id, state, created_at, updated_at) VALUES ' +
-        "('a/b/', decode(repeat('0a', 20), 'hex'), 'ci', '1', 'success', 0, 0)",
+      'ALTER TABLE commit_status.statuses DROP COLUMN pending_since, DROP COLUMN previous_pending_since; ' +
+        'UPDATE commit_status.schema_version SET version = 2',
     )
+    await t.rejects(openStore(url), { message: /are of version 2, and this program works with version 3/ })
     await sql(
       url,
-      'INSERT INTO commit_status.tokens (id, digest, user_name, name, scopes, created_at) VALUES ' +
-        "('0a', 'd', 'alice', '', '{repo}', '2026-01-31T12:00:00.000Z')",
+      'INSERT INTO commit_status.statuses ' +
+        '(repository, sha, context, id, state, created_at, updated_at, reporter_user) VALUES ' +
+        "('a/b/', decode(repeat('0a', 20), 'hex'), 'ci', '1', 'pending', 0, 0, 'ci')",
     )
-    t.strictSame(await migrateStore(url), { from: 1, to: 2 })
+    t.strictSame(await migrateStore(url), { from: 2, to: 3 })
     const store = await openStore(url)
     t.teardown(async () => await store.close())
-    const [status] = await collect(store.statuses.scan(repositoryNamed('a/b')))
-    t.match(status, { context: 'ci', state: 'success' })
-    t.notOk(status && 'reporter' in status)
-    t.match(await store.tokens.get('0a'), { user: 'alice', scopes: ['repo'] })
-    const limited = { id: '0b', digest: 'd', user: 'alice', name: '', scopes: ['repo'], contexts: ['x'] }
-    await store.tokens.add({ ...limited, created_at: '2026-01-31T12:00:00.000Z', expires_at: null })
-    t.strictSame(
-      await sql(url, "SELECT scopes FROM commit_status.tokens WHERE id = '0b'"),
-      [{ scopes: [] }],
-      'for a program from before limits it has no scope',
-    )
-    await sql(url, "UPDATE commit_status.tokens SET limited = '{}' WHERE id = '0b'")
-    await t.rejects(async () => await store.tokens.get('0b'), {
-      name: 'StoreCorrupt',
-      message: 'the limits of the token 0b are damaged',
-    })
+    const name = repositoryNamed('a/b')
+    const [status] = await collect(store.statuses.scan(name))
+    t.match(status, { state: 'pending', reporter: { user: 'ci', token: null } })
+    t.notOk(status && 'pending_since' in status)
+    const saved = await store.statuses.save(name, commitId('0a'.repeat(20)), reportOf('ci', { state: 'pending' }), 1)
+    t.equal(saved.status.pending_since, '1970-01-01T00:00:00.001Z')
   })
 
   t.test('An older program refuses tables of a later version, and does not touch them', async (t) => {
     const url = await server.database()
-    await sql(url, 'UPDATE commit_status.schema_version SET version = 3')
+    await sql(url, 'UPDATE commit_status.schema_version SET version = 4')
     const refusal = {
       name: 'StoreUnavailable',
       message:
-        'the tables in the database are of version 3, and this program knows those up to version 2: start a later ' +
+        'the tables in the database are of version 4, and this program knows those up to version 3: start a later ' +
         'version of commit-status',
     }
     await t.rejects(openStore(url), refusal)
     await t.rejects(migrateStore(url), refusal)
-    t.strictSame(await sql(url, 'SELECT version FROM commit_status.schema_version'), [{ version: 3 }])
+    t.strictSame(await sql(url, 'SELECT version FROM commit_status.schema_version'), [{ version: 4 }])
   })
 
   t.test('A database that cannot keep every text is refused', async (t) => {

@@ -120,6 +120,7 @@ export function contentsSuite(t: Test, factory: StoreFactory): void {
       elsewhere('earlier', 11),
       elsewhere('same', 12),
       elsewhere('later', 13, {
+        pending_since: '2026-01-31T12:30:00.000Z',
         reporter: { user: 'ci', token: '0a' },
         description: 'é',
         created_at: '2020-01-01T00:00:00.000Z',
@@ -203,25 +204,31 @@ export function contentsSuite(t: Test, factory: StoreFactory): void {
 
   test('Only a status that is exactly what was seen is removed', async (t, { statuses }, contents) => {
     const seen = await Promise.all(
-      ['a', 'b', 'c', 'd'].map(
+      ['a', 'b', 'c', 'd', 'e'].map(
         async (context) => (await statuses.save(repository, commit, reportOf(context), NOON)).status,
       ),
     )
     if (statuses.serialised) await statuses.serialised(repository, commit)
+    // Reported twice, and below settled and reported in between: since when it is pending tells them apart.
+    await statuses.save(repository, commit, reportOf('e', { state: 'pending' }), NOON)
+    const twice = await statuses.save(repository, commit, reportOf('e', { state: 'pending' }), NOON + 1)
+    seen.push(twice.status)
     // At the same time, by a clock that stands still.
+    for (const state of ['success', 'pending'] as const)
+      await statuses.save(repository, commit, reportOf('e', { state }), NOON + 1)
     await statuses.save(repository, commit, reportOf('b', { state: 'error' }), NOON)
     await statuses.save(repository, commit, reportOf('d', { reporter: { user: 'ci', token: null } }), NOON)
     await statuses.save(repository, commit, reportOf('c'), NOON + 1)
     t.equal(await contents.remove(repository, [...seen, elsewhere('none', 1)]), 1)
     t.match(
       (await statuses.list(repository, commit)).map(({ context }) => context),
-      ['b', 'c', 'd'],
+      ['b', 'c', 'd', 'e'],
     )
     if (statuses.serialised)
       t.equal(
         (JSON.parse((await wholeList({ statuses }, repository, commit)).bytes.toString()) as { statuses: [] }).statuses
           .length,
-        3,
+        4,
       )
     t.equal(await contents.remove(other, seen), 0)
     t.equal(await contents.remove(repository, []), 0)

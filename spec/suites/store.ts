@@ -4,6 +4,7 @@ import { closeSuite } from './store-close.js'
 import { contentsSuite } from './store-contents.js'
 import { grantSuite } from './store-grants.js'
 import { modelSuite } from './store-model.js'
+import { pendingSuite } from './store-pending.js'
 import { reporterSuite } from './store-reporters.js'
 import { statusSuite } from './store-statuses.js'
 import { tokenSuite } from './store-tokens.js'
@@ -12,6 +13,8 @@ import { tokenSuite } from './store-tokens.js'
 export interface StorePlace {
   /** Opens the store; the one that was opened before has been closed. */
   open(): Promise<Store>
+  /** Of a store that leaves out since when a status has been pending. */
+  readonly withoutPendingSince?: true
 }
 
 /** Makes a new, empty place for each call. What is still open at the end of `t` is closed then. */
@@ -21,6 +24,7 @@ export type StoreFactory = (t: Test) => StorePlace | Promise<StorePlace>
 export function storeSuite(t: Test, factory: StoreFactory): void {
   t.test('statuses', async (t) => statusSuite(t, factory))
   t.test('reporters', async (t) => reporterSuite(t, factory))
+  t.test('pending', async (t) => pendingSuite(t, factory))
   t.test('tokens', async (t) => tokenSuite(t, factory))
   t.test('grants', async (t) => grantSuite(t, factory))
   t.test('close and open', async (t) => closeSuite(t, factory))

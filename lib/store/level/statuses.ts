@@ -1,4 +1,4 @@
-import { isState, type Report, type StoredStatus } from '../../commit-status.js'
+import { isState, pendingSince, type Report, type StoredStatus } from '../../commit-status.js'
 import { ContextLimitReached } from '../../errors.js'
 import type { ObjectId } from '../../object-id.js'
 import { cacheShares } from '../../parts/cache-shares.js'
@@ -28,7 +28,7 @@ import type { LevelWriter } from './writer.js'
 type Stored = Omit<StoredStatus, 'sha' | 'context'>
 
 const { sha: _sha, context: _context, ...storedMembers } = statusMembers
-const isStored = contentCheck<Stored, 'reporter'>(storedMembers, statusExtras)
+const isStored = contentCheck<Stored, keyof typeof statusExtras>(storedMembers, statusExtras)
 
 /** Lists that are read into memory at a time; those that wait do so for milliseconds. */
 const MAX_READS = 64
@@ -229,10 +229,11 @@ export function updatedAt(key: string, value: string): string {
 /** A status as it is kept: its key and value. */
 export function entryOf(
   repository: RepositoryName,
-  { sha, context, ...stored }: StoredStatus,
+  { sha, context, reporter, pending_since, ...shown }: StoredStatus,
 ): { key: string; value: string } {
   const key = `${repository.full}/${sha}/${context}`
-  return { key, value: encode(key, stored) }
+  // In this order: see `statusText`.
+  return { key, value: encode(key, { ...shown, reporter, pending_since }) }
 }
 
 /**
@@ -259,6 +260,8 @@ function replaced(
   report: Report,
   at: string,
 ): StoredStatus {
+  // Times of this form sort as text.
+  const updated_at = previous && previous.updated_at > at ? previous.updated_at : at
   return {
     id,
     sha: commit.hex,
@@ -267,29 +270,31 @@ function replaced(
     description: report.description,
     target_url: report.target_url,
     created_at: previous?.created_at ?? at,
-    // Times of this form sort as text.
-    updated_at: previous && previous.updated_at > at ? previous.updated_at : at,
-    // The last member: see `statusText`.
+    updated_at,
     ...(report.reporter && { reporter: report.reporter }),
+    ...pendingSince(previous, report.state, updated_at),
   }
 }
 
-/** Without taking the JSON apart: its members stand in the order in which `replaced` makes them. */
+/** Without taking the JSON apart: its members stand in the order in which `entryOf` writes them. */
 function statusText({ hex }: ObjectId, key: string, value: string, context: string): StatusText {
   const text = decodeText(key, value)
   const [start, id, state] = /^\{"id":("[^"\\]*"),"state":"([a-z]+)"/.exec(text) ?? []
   if (start === undefined || id === undefined || state === undefined || !isState(state)) throw damaged(key)
   const head = `{"id":${id},"sha":"${hex}","context":${JSON.stringify(context)},"state":"${state}"`
-  // No text in JSON can look like this, since its quotes are escaped.
-  const end = text.indexOf(',"reporter":', start.length)
-  if (end === -1) return { state, json: head + text.slice(start.length), reporter: undefined }
-  return { state, json: `${head}${text.slice(start.length, end)}}`, reporter: userOf(text.slice(end)) }
+  // No text in JSON can look like these, since its quotes are escaped.
+  let end = text.indexOf(',"reporter":', start.length)
+  const reporter = end === -1 ? undefined : userOf(key, text.slice(end))
+  if (end === -1) end = text.indexOf(',"pending_since":', start.length)
+  if (end === -1) return { state, json: head + text.slice(start.length), reporter }
+  return { state, json: `${head}${text.slice(start.length, end)}}`, reporter }
 }
 
 /** Of a reporter, whose first member it is. */
-function userOf(reporter: string): string | undefined {
+function userOf(key: string, reporter: string): string {
   const [, user] = /"user":("[^"\\]*(?:\\.[^"\\]*)*")/.exec(reporter) ?? []
-  return user === undefined ? undefined : String(JSON.parse(user))
+  if (user === undefined) throw damaged(key)
+  return String(JSON.parse(user))
 }
 
 function fromStored(repository: RepositoryName, key: string, value: string): StoredStatus {

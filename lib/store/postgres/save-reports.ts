@@ -7,7 +7,7 @@ import { DatabaseFailure } from './database-failure.js'
 import type { PostgresDatabase } from './database.js'
 import { COLUMNS, fromRow, reporterValues, type ReportRow, type StatusRow } from './status-rows.js'
 
-interface SavedRow extends Pick<StatusRow, 'sha' | 'context' | 'id' | 'created_at' | 'updated_at'> {
+interface SavedRow extends Pick<StatusRow, 'sha' | 'context' | 'id' | 'created_at' | 'updated_at' | 'pending_since'> {
   readonly repository: Buffer
   readonly previous_state: State | null
   readonly previous_description: string | null
@@ -15,6 +15,7 @@ interface SavedRow extends Pick<StatusRow, 'sha' | 'context' | 'id' | 'created_a
   readonly previous_updated_at: string
   readonly previous_reporter_user: Buffer | null
   readonly previous_reporter_token: string | null
+  readonly previous_pending_since: string | null
 }
 
 /**
@@ -26,6 +27,8 @@ interface SavedRow extends Pick<StatusRow, 'sha' | 'context' | 'id' | 'created_a
  *
  * New contexts of a commit: as many as `quota` of one statement, and up to `room` with those that are there. Rows that
  * would be more are passed over. The rows are locked in one order, so that no two statements wait for each other.
+ *
+ * `pending_since` follows the rules of `pendingSince`.
  */
 export const SAVE: Statement = {
   name: 'save',
@@ -45,7 +48,7 @@ export const SAVE: Statement = {
 )
 INSERT INTO commit_status.statuses (repository, ${COLUMNS})
 SELECT repository, sha, context, id, state, description, target_url, reported_at, reported_at, reporter_user,
-  reporter_token
+  reporter_token, CASE WHEN state = 'pending' THEN reported_at END
 FROM numbered LEFT JOIN counted USING (repository, sha)
 WHERE clock_timestamp() < $12::timestamptz
   AND (is_known OR (number <= quota AND contexts + number <= room))
@@ -54,12 +57,16 @@ ON CONFLICT (repository, sha, context) DO UPDATE SET
   state = EXCLUDED.state, description = EXCLUDED.description, target_url = EXCLUDED.target_url,
   updated_at = GREATEST(statuses.updated_at, EXCLUDED.updated_at),
   reporter_user = EXCLUDED.reporter_user, reporter_token = EXCLUDED.reporter_token,
+  pending_since = coalesce(
+    CASE WHEN statuses.state = 'pending' THEN statuses.pending_since END,
+    CASE WHEN EXCLUDED.state = 'pending' THEN GREATEST(statuses.updated_at, EXCLUDED.updated_at) END),
   previous_state = statuses.state, previous_description = statuses.description,
   previous_target_url = statuses.target_url, previous_updated_at = statuses.updated_at,
-  previous_reporter_user = statuses.reporter_user, previous_reporter_token = statuses.reporter_token
-RETURNING repository, sha, context, id, created_at, updated_at,
+  previous_reporter_user = statuses.reporter_user, previous_reporter_token = statuses.reporter_token,
+  previous_pending_since = statuses.pending_since
+RETURNING repository, sha, context, id, created_at, updated_at, pending_since,
   previous_state, previous_description, previous_target_url, previous_updated_at, previous_reporter_user,
-  previous_reporter_token`,
+  previous_reporter_token, previous_pending_since`,
 }
 
 /** Held until the end of the transaction: what others have added by then, a statement that comes after it sees. */
@@ -189,6 +196,7 @@ function fromSaved(row: SavedRow, { state, description, target_url, reporter }: 
       updated_at: row.previous_updated_at,
       reporter_user: row.previous_reporter_user,
       reporter_token: row.previous_reporter_token,
+      pending_since: row.previous_pending_since,
     }),
   }
 }

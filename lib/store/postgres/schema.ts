@@ -73,6 +73,11 @@ const VERSIONS: readonly (readonly string[])[] = [
     // JSON: scopes and limits of a limited token, whose `scopes` are empty.
     'ALTER TABLE commit_status.tokens ADD COLUMN IF NOT EXISTS limited text',
   ],
+  [
+    // Nobody knows of what was saved before.
+    'ALTER TABLE commit_status.statuses ADD COLUMN IF NOT EXISTS pending_since bigint',
+    'ALTER TABLE commit_status.statuses ADD COLUMN IF NOT EXISTS previous_pending_since bigint',
+  ],
 ]
 
 /** The version that this program works with. */

@@ -23,15 +23,17 @@ export interface StatusRow {
   readonly updated_at: string
   readonly reporter_user: Buffer | null
   readonly reporter_token: string | null
+  readonly pending_since: string | null
 }
 
 /** Of `StatusRow`. */
 export const COLUMNS =
-  'sha, context, id, state, description, target_url, created_at, updated_at, reporter_user, reporter_token'
+  'sha, context, id, state, description, target_url, created_at, updated_at, reporter_user, reporter_token, ' +
+  'pending_since'
 
 /** Statuses as a table `o`, from `$2` on: what `valuesOf` makes of them. */
 export const VALUES_FROM_2 = `unnest($2::bytea[], $3::bytea[], $4::text[], $5::text[], $6::text[], $7::text[],
-  $8::bigint[], $9::bigint[], $10::bytea[], $11::text[]) AS o (${COLUMNS})`
+  $8::bigint[], $9::bigint[], $10::bytea[], $11::text[], $12::bigint[]) AS o (${COLUMNS})`
 
 /** With the slash that ends it in LevelDB's keys, so that both stores have one order: `hello-2/` is before `hello/`. */
 export function repositoryKey({ full }: RepositoryName): Buffer {
@@ -50,6 +52,7 @@ export function valuesOf(statuses: readonly StoredStatus[]): unknown[][] {
     statuses.map(({ created_at }) => Date.parse(created_at)),
     statuses.map(({ updated_at }) => Date.parse(updated_at)),
     ...reporterValues(statuses),
+    statuses.map(({ pending_since }) => (pending_since === undefined ? null : Date.parse(pending_since))),
   ]
 }
 
@@ -81,6 +84,7 @@ export function fromRow({
   updated_at,
   reporter_user,
   reporter_token,
+  pending_since,
 }: StatusRow): StoredStatus {
   return {
     id,
@@ -92,6 +96,7 @@ export function fromRow({
     created_at: time(created_at),
     updated_at: time(updated_at),
     ...reporterOf(reporter_user, reporter_token),
+    ...(pending_since !== null && { pending_since: time(pending_since) }),
   }
 }
 

@@ -74,7 +74,8 @@ AND s.sha = o.sha AND s.context = o.context
 AND s.id = o.id AND s.state = o.state AND s.description IS NOT DISTINCT FROM o.description
 AND s.target_url IS NOT DISTINCT FROM o.target_url
 AND s.created_at = o.created_at AND s.updated_at = o.updated_at
-AND s.reporter_user IS NOT DISTINCT FROM o.reporter_user AND s.reporter_token IS NOT DISTINCT FROM o.reporter_token`,
+AND s.reporter_user IS NOT DISTINCT FROM o.reporter_user AND s.reporter_token IS NOT DISTINCT FROM o.reporter_token
+AND s.pending_since IS NOT DISTINCT FROM o.pending_since`,
 }
 
 /** A page has a few hundred. */
@@ -94,7 +95,7 @@ ORDER BY context LIMIT ${PAGE_ROWS}`,
 
 const PREVIOUS =
   'previous_state, previous_description, previous_target_url, previous_updated_at, previous_reporter_user, ' +
-  'previous_reporter_token'
+  'previous_reporter_token, previous_pending_since'
 
 const MOVE: Statement = {
   name: 'move-statuses',
@@ -106,9 +107,11 @@ ON CONFLICT (repository, sha, context) DO UPDATE SET
   id = EXCLUDED.id, state = EXCLUDED.state, description = EXCLUDED.description, target_url = EXCLUDED.target_url,
   created_at = EXCLUDED.created_at, updated_at = EXCLUDED.updated_at,
   reporter_user = EXCLUDED.reporter_user, reporter_token = EXCLUDED.reporter_token,
+  pending_since = EXCLUDED.pending_since,
   previous_state = EXCLUDED.previous_state, previous_description = EXCLUDED.previous_description,
   previous_target_url = EXCLUDED.previous_target_url, previous_updated_at = EXCLUDED.previous_updated_at,
-  previous_reporter_user = EXCLUDED.previous_reporter_user, previous_reporter_token = EXCLUDED.previous_reporter_token
+  previous_reporter_user = EXCLUDED.previous_reporter_user, previous_reporter_token = EXCLUDED.previous_reporter_token,
+  previous_pending_since = EXCLUDED.previous_pending_since
 WHERE statuses.updated_at <= EXCLUDED.updated_at`,
 }
 
