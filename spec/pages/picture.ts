@@ -10,17 +10,22 @@ import { pagesOf } from '../fixtures/visit.js'
  */
 
 t.test('The picture of a commit page', async (t) => {
-  const { service, home, directory, token } = await pagesOf(t)
+  let now = Date.now()
+  const { service, home, directory, token } = await pagesOf(t, { clock: { now: () => now } })
   const sha = await makeCommit(directory, 'Keep comments when a file is parsed')
   const report = async (context: string, state: string, description: string): Promise<void> => {
     const target_url = `https://ci.example.com/${context}/812`
     const { status } = await service.report('alice/hello', sha, token, { context, state, description, target_url })
     t.equal(status, 201)
   }
-  await report('build', 'success', 'compiled in 41 s')
+  for (const context of ['build', 'lint', 'test/unit', 'test/browser'])
+    await report(context, 'pending', 'waiting for a machine')
+  now += 12_000
   await report('lint', 'success', 'no findings')
+  now += 29_000
+  await report('build', 'success', 'no warnings')
+  now += 95_000
   await report('test/unit', 'failure', '411 of 412 passed: parser/comments.test.ts')
-  await report('test/browser', 'pending', 'waiting for a machine')
   const options = { viewport: { width: 1000, height: 490 }, deviceScaleFactor: 1.5 }
   const window = await openWindow(await startBrowser(t), options)
   const page = await window.newPage()
