@@ -121,10 +121,11 @@ export class HttpServer {
    * `Connection: close`, and ends the connections. What has not come to its end after `closeSeconds` is cut off.
    */
   async close(): Promise<void> {
+    // Connections that the system has made by now are taken: it resets those that wait at a listener that goes.
+    await someTurns()
     const closed = stop(this.#server, this.#limits.closeSeconds)
     // What clients have sent by now is read before the connections without a request are closed.
-    await setImmediate()
-    await setImmediate()
+    await someTurns()
     for (const connection of this.#connections.values()) connection.close()
     await closed
     clearInterval(this.#checks)
@@ -157,6 +158,12 @@ export class HttpServer {
     this.#dropped = 0
     for (const connection of this.#connections.values()) connection.watch(this.#limits.responseSeconds)
   }
+}
+
+/** In which everything is taken that had come when it was called. */
+async function someTurns(): Promise<void> {
+  await setImmediate()
+  await setImmediate()
 }
 
 /** What HTTP/1.1 asks for (RFC 9112, 3.2). */
