@@ -14,9 +14,6 @@ import { command, ServerProcess } from './processes.js'
 const COMMITS = 10_000
 const CONTEXTS = 10
 
-/** What one instance must reach of what `pgbench` does with the same statements on the same server. */
-const LEAST = 0.7
-
 /** Until a service that was just started is as fast as it gets. */
 const WARM_SECONDS = 3
 
@@ -54,11 +51,13 @@ async function measure(setting: Setting, ends: (() => unknown)[]): Promise<Row[]
       requests: repository.commits.map(report),
       headers: { Authorization: `Bearer ${token}` },
       statement: saveScript(),
+      // What one instance must reach of what `pgbench` does with the same statements on the same server.
+      least: 0.5,
     },
-    { name: 'lists', requests: repository.commits.map(list), headers: {}, statement: listScript() },
+    { name: 'lists', requests: repository.commits.map(list), headers: {}, statement: listScript(), least: 0.3 },
   ]
   const rows: Row[] = []
-  for (const { name, requests, headers, statement } of kinds) {
+  for (const { name, requests, headers, statement, least } of kinds) {
     const script = join(server.folder, `${name}.sql`)
     writeFileSync(script, statement)
     const limits = [
@@ -74,34 +73,43 @@ async function measure(setting: Setting, ends: (() => unknown)[]): Promise<Row[]
         const load = new Load(join(setting.folder, 'requests'), requests, headers)
         await Promise.all(services.map(async ({ url }) => await load.run(url, { seconds: WARM_SECONDS, connections })))
         const before = await committed(store)
+        const processorBefore = processorOf(services)
         const results = await Promise.all(
           services.map(async ({ url }) => await load.run(url, { seconds: setting.seconds, connections })),
         )
+        const processor = processorOf(services) - processorBefore
         await Promise.all(services.map(async (service) => await service.end()))
         await setTimeout(COUNTED_MILLISECONDS)
         const transactions = (await committed(store)) - before
         const failed = results.reduce((sum, result) => sum + result.failed, 0)
         if (failed > 0) throw new Error(`${failed} requests failed`)
         const ours = results.reduce((sum, { perSecond }) => sum + perSecond, 0)
-        const each = transactions / results.reduce((sum, { requests }) => sum + requests, 0)
+        const answered = results.reduce((sum, { requests }) => sum + requests, 0)
+        const each = transactions / answered
         const isGoal = instances === 1 && connections === 64
         rows.push({
           name:
             `PostgreSQL: ${name}, ${instances} × ${connections} connections, ` +
             `${each.toFixed(2)} statements for each`,
+          processor: { ours: (processor * 1e6) / answered },
           ours,
           limit,
           ratio: ours / limit,
           p50: results[0]?.p50,
           p99: results[0]?.p99,
-          goal: isGoal ? `≥ ${LEAST}` : '',
-          reached: !isGoal || ours / limit >= LEAST,
+          goal: isGoal ? `≥ ${least}` : '',
+          reached: !isGoal || ours / limit >= least,
         })
         setting.tell(`  ${rows.at(-1)?.name ?? ''}: ${Math.round(ours)} of ${Math.round(limit)}`)
       }
     }
   }
   return rows
+}
+
+/** Seconds of processor time that they have used. */
+function processorOf(services: readonly ServerProcess[]): number {
+  return services.reduce((sum, { processorSeconds }) => sum + processorSeconds, 0)
 }
 
 async function fill(store: string, { commits }: MadeRepository): Promise<void> {
@@ -155,6 +163,8 @@ function saveScript(): string {
     'ARRAY[500]',
     '500',
     "'2100-01-01T00:00:00Z'",
+    "ARRAY['alice'::bytea]",
+    "ARRAY['0a1b2c3d4e5f']",
   ]
   return `${PICK}${values.reduceRight((text, value, index) => text.replaceAll(`$${index + 1}`, value), SAVE.text)};\n`
 }
