@@ -16,10 +16,8 @@ t.test('A client that had connected when the server was told to stop is answered
     `fetch('http://127.0.0.1:${port}').then(async (a) => console.log(await a.text()))`,
   ])
   // This process stands still until the client has connected and waits: the system alone knows of it.
-  execFileSync('bash', [
-    '-c',
-    `until grep -qiE ' 0100007F:${port.toString(16).padStart(4, '0')} [0-9A-F:]+ 01 ' /proc/net/tcp; do sleep 0.02; done`,
-  ])
+  const established = ` 0100007F:${port.toString(16).padStart(4, '0')} [0-9A-F:]+ 01 `
+  execFileSync('bash', ['-c', `until grep -qiE '${established}' /proc/net/tcp; do sleep 0.02; done`])
   await server.close()
   t.equal((await client).stdout, 'whole\n')
 })
