@@ -101,8 +101,8 @@ function add(rule: RefRule, name: string, value: string): void {
 }
 
 /**
- * What is asked of a push to a ref; `undefined`: it is not protected. What rules require adds up, and so do the users; a
- * ref may be created only when all of them allow it.
+ * What is asked of a push to a ref; `undefined`: it is not protected. What rules require adds up, and so do the users;
+ * a ref may be created only when all of them allow it.
  * @throws GateError when a rule for it is wrong
  */
 export async function ruleFor(ref: string, { rules, folder }: GateConfiguration): Promise<AddedRule | undefined> {
