@@ -60,10 +60,14 @@ export class Waiting {
     const commit = parseObjectId(sha)
     const wait = name && commit ? this.#waits.begin(name, commit) : undefined
     if (!wait) return await first()
-    // Nobody is there to be answered any more.
-    response.once('close', () => {
+    // Nobody is there to be answered any more, or so it seems: who goes away closes the sending side first.
+    const { socket } = request
+    const over = (): void => {
       wait.end()
-    })
+    }
+    response.once('close', over)
+    socket.once('end', over)
+    if (socket.readableEnded) over()
     const begun = performance.now()
     const left = (): number => seconds * 1000 - (performance.now() - begun)
     try {
@@ -79,6 +83,7 @@ export class Waiting {
       }
       return { ...changesIn, waited, headers: { 'Preference-Applied': `wait=${seconds}` } }
     } finally {
+      socket.off('end', over)
       wait.close()
     }
   }

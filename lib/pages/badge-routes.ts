@@ -30,7 +30,8 @@ export function badgeRoutes(parts: PagesParts): readonly Route[] {
         const context = query.get('context') ?? undefined
         if (context !== undefined && Array.from(context).length > MAX_CONTEXT) throw new ServiceError('path_unknown')
         const ref = query.get('ref') ?? 'HEAD'
-        const start = await refs.resolve(found.repository, ref || 'HEAD')
+        const named = await refs.resolve(found.repository, ref || 'HEAD')
+        const start = named && (await service.hasCommit(found.repository, named)) ? named : undefined
         if (query.has('ref') && !start) throw new ServiceError('path_unknown', { text: 'branch or tag not found' })
         const look = new Look(parts, caller, found, context)
         const state = !start ? null : await (query.has('settled') ? look.settled(start) : look.state(start))

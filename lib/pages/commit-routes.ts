@@ -6,7 +6,7 @@ import { repositoryName } from '../repository-name.js'
 import { fullCommitId } from '../service/status-service.js'
 import type { StoredList } from '../status-list.js'
 import { commitFragment, commitPage, isPending, type CommitView } from './commit-page.js'
-import { pageAnswer, type PageFrame } from './page.js'
+import { htmlAnswer, pageAnswer, type PageFrame } from './page.js'
 import { callerOf, frameOf, queryOf, skipOf, type PagesParts } from './parts.js'
 
 /** Pages that are remembered, of 20 kB at most: many look at a commit that has just been pushed. */
@@ -91,12 +91,7 @@ export function commitRoutes(parts: PagesParts): readonly Route[] {
       name: 'page',
       method: 'GET',
       path: /^\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)\/commits\/(?<sha>[^/]+)\/fragment$/,
-      operation: async (request) => await answer(request, 'fragment', (view, frame) => fragmentAnswer(view, frame)),
+      operation: async (request) => await answer(request, 'fragment', (view) => htmlAnswer(commitFragment(view))),
     },
   ]
-}
-
-/** For other pages to take in: it has no head, and no stylesheet of ours. */
-function fragmentAnswer(view: CommitView, frame: PageFrame): Answer {
-  return { ...pageAnswer(frame, { title: '', content: '' }), body: Buffer.from(commitFragment(view).toString()) }
 }

@@ -41,7 +41,12 @@ const HEADERS: OutgoingHttpHeaders = {
 
 /** A page that may be kept by who has seen it, and asked for again with its entity tag. */
 export function pageAnswer(frame: PageFrame, page: Page, headers: OutgoingHttpHeaders = {}): Answer {
-  const body = Buffer.from(documentOf(frame, page).toString())
+  return htmlAnswer(documentOf(frame, page), headers)
+}
+
+/** A part of a page for others to take in: it has no head, and no stylesheet of ours. */
+export function htmlAnswer(content: Html, headers: OutgoingHttpHeaders = {}): Answer {
+  const body = Buffer.from(content.toString())
   const digest = hash('sha256', body, 'base64url').slice(0, 22)
   return { status: 200, body, digest, headers: { ...HEADERS, ...headers } }
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { ServiceError } from '../errors.js'
+import { RepositoryUnreadable } from '../git/commits.js'
 import type { Room } from '../http/room.js'
 import { errorPage } from './error-page.js'
 import { assets } from './assets.js'
@@ -35,7 +36,10 @@ export function createPages(given: PagesParts): Room {
       ...tokenRoutes(parts),
       ...sessionRoutes(parts),
       ...assets(parts),
-    ],
+    ].map((route) => ({
+      ...route,
+      operation: async (...asked) => await readable(async () => await route.operation(...asked)),
+    })),
     async refuse(error, request) {
       // Who looks may be what cannot be told.
       const frame = await frameOf(parts, request).catch(() => ({ base, visitor: NOBODY }))
@@ -44,6 +48,15 @@ export function createPages(given: PagesParts): Room {
         ? errorPage(frame, new ServiceError('repository_not_found'))
         : errorPage(frame, error)
     },
+  }
+}
+
+/** A repository that cannot be read is 503, as in the API: it may be one that is being replaced. */
+async function readable<T>(answer: () => Promise<T>): Promise<T> {
+  try {
+    return await answer()
+  } catch (cause) {
+    throw cause instanceof RepositoryUnreadable ? new ServiceError('repository_unreadable', { cause }) : cause
   }
 }
 

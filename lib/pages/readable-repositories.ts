@@ -1,4 +1,4 @@
-import type { RepositoryName } from '../repository-name.js'
+import { parseRepositoryName, type RepositoryName } from '../repository-name.js'
 
 /** A repository of the folder. */
 export interface ListedName {
@@ -29,7 +29,7 @@ export class ReadableRepositories {
   /**
    * @param user absent: what everybody may read
    * @param asked.text what is in the name, in any letter case
-   * @param asked.after the name before the first one
+   * @param asked.after the name before the first one, whether or not there is such a repository
    * @returns one more than `limit` when there are more
    */
   async find(
@@ -37,10 +37,10 @@ export class ReadableRepositories {
     { text, after, limit }: { text: string; after: string; limit: number },
   ): Promise<readonly RepositoryName[]> {
     const wanted = text.toLowerCase()
-    const all = await this.#all()
-    const start = after === '' ? 0 : all.findIndex(({ name }) => name.full === after) + 1
-    const candidates = all
-      .slice(start)
+    const before = parseRepositoryName(after)
+    // By its place in the order: where the name itself is looked for, the answer tells whether it is there.
+    const candidates = (await this.#all())
+      .filter(({ name }) => !before || isBehind(name, before))
       .filter((each) => (each.public || user !== undefined) && each.name.full.toLowerCase().includes(wanted))
     const found: RepositoryName[] = []
     for (let at = 0; at < candidates.length && found.length <= limit; at += MAX_ASKED) {
@@ -66,6 +66,11 @@ export class ReadableRepositories {
       known.until = ended + Math.min(MAX_MILLISECONDS, ended - begun)
     }
   }
+}
+
+/** In the order of the list: by owner, then by name. */
+function isBehind(one: RepositoryName, other: RepositoryName): boolean {
+  return one.owner === other.owner ? one.name > other.name : one.owner > other.owner
 }
 
 async function collect(names: AsyncIterable<ListedName>): Promise<ListedName[]> {

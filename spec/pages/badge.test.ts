@@ -1,5 +1,5 @@
 import t from 'tap'
-import { makeCommit, makeRepository } from '../fixtures/git.js'
+import { git, makeCommit, makeRepository } from '../fixtures/git.js'
 import { pagesOf, signIn, visit } from '../fixtures/visit.js'
 
 t.test('A badge tells the state of the commit that a ref names', async (t) => {
@@ -35,8 +35,12 @@ t.test('A badge tells the state of the commit that a ref names', async (t) => {
 })
 
 t.test('A ref that is not there is no badge; a repository without commits has one', async (t) => {
-  const { service, home } = await pagesOf(t)
-  t.equal((await visit(service, `${home}/badge.svg?ref=missing`)).status, 404)
+  const { service, home, directory } = await pagesOf(t)
+  await git('-C', directory, 'tag', 'tree', 'main^{tree}')
+  for (const query of ['ref=missing', 'ref=tree', 'ref=tree&settled', 'ref=tree&context=x']) {
+    const { status, text } = await visit(service, `${home}/badge.svg?${query}`)
+    t.match([status, text], [404, 'Branch or tag not found'], query)
+  }
   t.equal((await visit(service, `${home}/badge.svg?context=${'x'.repeat(256)}`)).status, 404)
   await makeRepository(service.repositories, 'alice/empty', { public: true })
   t.match((await visit(service, '/repos/alice/empty/badge.svg')).text, 'no status')

@@ -145,3 +145,16 @@ t.test('The fragment for other pages has nothing but texts and links', async (t)
   t.match(text, '&lt;b&gt;')
   t.notMatch(text, /<b>|<i>|<html/)
 })
+
+t.test('The fragment is the same until something changes, and of each commit another', async (t) => {
+  const { service, directory, home, commit, report } = await pagesOf(t)
+  const tagOf = async (path: string) => (await visit(service, `${path}/fragment`)).headers.get('etag') ?? ''
+  await report({ state: 'pending', context: 'build' })
+  const before = await tagOf(commit)
+  const again = async () =>
+    (await visit(service, `${commit}/fragment`, { headers: { 'If-None-Match': before } })).status
+  t.equal(await again(), 304)
+  t.not(await tagOf(`${home}/commits/${await makeCommit(directory, 'second')}`), before)
+  await report({ state: 'failure', context: 'build' })
+  t.equal(await again(), 200)
+})

@@ -33,6 +33,11 @@ t.test('What may not be read looks exactly like what is missing', async (t) => {
       'No repository that you may',
     )
   }
+  for (const path of ['/?after=', '/?q=alice&after=']) {
+    const behind = async (name: string) => (await visit(service, `${path}alice%2F${name}`, { cookie: bob })).text
+    t.match(await behind('absent'), 'alice/hello', 'what is behind a name follows, whether or not there is such a one')
+    t.equal(await behind('hidden'), await behind('hiddem'), 'the place in the list does not tell what is there')
+  }
   t.match((await visit(service, '/repos/alice/hidden')).text, /may be there for those who may read it.*sign in/s)
   t.equal((await visit(service, `/repos/alice/hello/commits/${sha}`)).status, 200)
   const alice = await signIn(service, 'alice')

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import { git, makeCommit, makeRepository } from '../fixtures/git.js'
 import { pagesOf, visit } from '../fixtures/visit.js'
@@ -128,4 +128,14 @@ t.test('With none yet, the lines that make the first one stand there', async (t)
   t.match(text, `git init --bare --initial-branch=main ${service.repositories}/alice/hello.git`)
   const proxied = await visit(service, '/', { headers: { 'X-Forwarded-For': '192.0.2.1' } })
   t.notMatch(proxied.text, service.repositories, 'others are not told where the repositories are')
+})
+
+t.test('A repository that cannot be read is 503, as in the API', async (t) => {
+  const { service, home, directory } = await pagesOf(t)
+  appendFileSync(`${directory}/config`, '[broken\n')
+  for (const path of [home, `${home}?ref=main`, `${home}/badge.svg?ref=main`]) {
+    const { status, text, headers } = await visit(service, path)
+    t.match([status, text], [503, 'The repository cannot be read at the moment'], path)
+    t.match(headers.get('retry-after'), /^\d+$/)
+  }
 })

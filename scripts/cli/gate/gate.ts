@@ -84,7 +84,7 @@ async function judgeRef(change: RefChange, configuration: GateConfiguration, sig
   try {
     // Deleting is git's to forbid: receive.denyDeletes.
     if (isNone(change.new)) return passes
-    const rule = ruleFor(change.ref, configuration)
+    const rule = await ruleFor(change.ref, configuration)
     if (!rule || (rule.allowCreate && isNone(change.old))) return passes
     if (!parseObjectId(change.new)) throw new GateError(`${JSON.stringify(change.new)} is no full id`)
     // A tag counts as the commit that it names; in quarantine only git sees it.
@@ -179,7 +179,7 @@ export async function explainPush(ref: string, sha: string): Promise<Judgement> 
   const old = 'an older commit'
   const judged = await judgePush([{ ref, old, new: sha }])
   if (judged.isRefused) return judged
-  const rule = ruleFor(ref, await readConfiguration())
+  const rule = await ruleFor(ref, await readConfiguration())
   if (!rule) return { isRefused: false, lines: [`${visible(ref)} is not protected: no rule matches it`] }
   const { repository, url } = await serviceOf(await readConfiguration())
   return {

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
-import { readFile, stat } from 'node:fs/promises'
+import { lstat, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { errorMessage } from '../../../lib/errors.js'
 import { parseRepositoryName } from '../../../lib/repository-name.js'
@@ -27,6 +28,8 @@ export interface RefRule {
 
 export interface GateConfiguration {
   readonly rules: readonly RefRule[]
+  /** Folder of the refs; empty where there are no rules. */
+  readonly folder: string
   readonly url?: string
   readonly tokenFile?: string
   readonly repository?: string
@@ -68,6 +71,7 @@ export async function readConfiguration(): Promise<GateConfiguration> {
   const { url, tokenfile, repository } = texts
   return {
     rules: [...rules.values()],
+    folder: rules.size > 0 ? await git('rev-parse', '--git-common-dir') : '',
     ...(url !== undefined && { url }),
     ...(tokenfile !== undefined && { tokenFile: tokenfile }),
     ...(repository !== undefined && { repository }),
@@ -97,12 +101,13 @@ function add(rule: RefRule, name: string, value: string): void {
 }
 
 /**
- * What is asked of a ref; `undefined`: it is not protected. What rules require adds up, and so do the users; a ref may
- * be created only when all of them allow it.
+ * What is asked of a push to a ref; `undefined`: it is not protected. What rules require adds up, and so do the users;
+ * a ref may be created only when all of them allow it.
  * @throws GateError when a rule for it is wrong
  */
-export function ruleFor(ref: string, { rules }: GateConfiguration): AddedRule | undefined {
-  const matching = rules.filter(({ pattern }) => patternMatcher(pattern)(ref))
+export async function ruleFor(ref: string, { rules, folder }: GateConfiguration): Promise<AddedRule | undefined> {
+  const refs = rules.length > 0 ? await namesOf(ref, folder) : []
+  const matching = rules.filter(({ pattern }) => refs.some(patternMatcher(pattern)))
   if (matching.length === 0) return undefined
   const stale = matching.flatMap((rule) => rule.stale ?? [])
   const added = {
@@ -157,10 +162,37 @@ async function readToken(path: string): Promise<string> {
   }
 }
 
+/**
+ * The names of a ref: of a symbolic one, which an admin may have made (`master` for `main`), that of its target too.
+ * @param folder of the refs
+ * @throws GateError when it cannot be told
+ */
+async function namesOf(ref: string, folder: string): Promise<readonly string[]> {
+  // A symbolic one has a file of its own: most refs need no look of git's, and a push may have thousands.
+  if ((await isThere(join(folder, 'refs/heads'))) && !(await isThere(join(folder, ref)))) return [ref]
+  try {
+    const { stdout } = await promisify(execFile)('git', ['symbolic-ref', '--quiet', ref])
+    return [ref, stdout.trimEnd()]
+  } catch (error) {
+    // 1: it is no symbolic one.
+    if (error instanceof Error && 'code' in error && error.code === 1) return [ref]
+    throw new GateError(`git says: ${gitSays(error)}`)
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return await lstat(path).then(
+    () => true,
+    () => false,
+  )
+}
+
 /** @throws GateError */
 export async function git(...args: string[]): Promise<string> {
   try {
-    return (await promisify(execFile)('git', args)).stdout.trimEnd()
+    // Whoever pushes may push refs/replace/ too: a red tag would be shown as a green one.
+    const env = { ...process.env, GIT_NO_REPLACE_OBJECTS: '1' }
+    return (await promisify(execFile)('git', args, { env })).stdout.trimEnd()
   } catch (error) {
     throw new GateError(`git says: ${gitSays(error)}`)
   }
