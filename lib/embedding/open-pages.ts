@@ -88,6 +88,7 @@ export function openPages(pages: HostPages | OwnPages, parts: OpenPagesParts): R
     ...(tokens && { tokens }),
     address,
     clientAddress,
+    isTrustedPeer: parts.isTrustedPeer,
     failures,
     clock: parts.clock,
     logger,

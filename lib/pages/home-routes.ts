@@ -31,7 +31,7 @@ export function homeRoutes(parts: PagesParts): readonly Route[] {
           text,
           next: found.length > MAX_ROWS ? shown.at(-1)?.full : undefined,
           service: address.of(request),
-          folder: folder !== undefined && isAtTheMachine(request) ? folder : '/path/of/the/repositories',
+          folder: folder !== undefined && isAtTheMachine(parts, request) ? folder : '/path/of/the/repositories',
           isSignedIn: user !== undefined,
           isUnlisted: !repositories,
         }
@@ -42,8 +42,11 @@ export function homeRoutes(parts: PagesParts): readonly Route[] {
 }
 
 /** Nobody else needs to know where the repositories are. */
-function isAtTheMachine({ socket, headers }: Request): boolean {
+function isAtTheMachine({ isTrustedPeer }: PagesParts, request: Request): boolean {
+  const { socket, headers } = request
   const { remoteAddress = '' } = socket
+  // Who comes through a proxy may be anywhere.
+  if (isTrustedPeer(request)) return false
   return /^(?:127\.|::1$|::ffff:127\.)/.test(remoteAddress) && headers['x-forwarded-for'] === undefined
 }
 

@@ -37,6 +37,8 @@ export interface PagesParts {
   readonly tokens?: Pick<Administration, 'createToken' | 'listTokens' | 'revokeToken'>
   readonly address: PublicAddress
   readonly clientAddress: (request: Request) => string
+  /** Whether the peer of a request is a trusted reverse proxy. */
+  readonly isTrustedPeer: (request: Request) => boolean
   readonly failures: Prompt<FailureBudget>
   readonly clock: Clock
   readonly logger: Logger
