@@ -128,6 +128,7 @@ t.test('With none yet, the lines that make the first one stand there', async (t)
   t.match(text, `git init --bare --initial-branch=main ${service.repositories}/alice/hello.git`)
   const proxied = await visit(service, '/', { headers: { 'X-Forwarded-For': '192.0.2.1' } })
   t.notMatch(proxied.text, service.repositories, 'others are not told where the repositories are')
+  await service.close()
   const behind = await startService(t, { settings: { trustedProxies: ['127.0.0.1'] } })
   t.notMatch(
     (await visit(behind, '/')).text,
