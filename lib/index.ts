@@ -2,7 +2,7 @@ export { createCommitStatusService } from './embedding/create-service.js'
 export type { CommitStatusService } from './embedding/commit-status-service.js'
 export type { CommitStatusOptions, HostPages } from './embedding/options.js'
 
-export type { CommitState, CommitStates } from './combined-state.js'
+export type { CommitState, CommitStates } from './commit-status.js'
 export type { CommitStatus, Reporter, State, StoredStatus } from './commit-status.js'
 export {
   AdministrationError,

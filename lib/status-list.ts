@@ -1,5 +1,5 @@
 import { createHash, hash } from 'node:crypto'
-import { combinedState, commitState, type CommitState } from './combined-state.js'
+import { combinedState, type CommitState, commitState } from './commit-status.js'
 import { shownStatus, type CommitStatus, type State, type StoredStatus } from './commit-status.js'
 
 /** The statuses of a commit with their combined state ("List the statuses of a commit" in http/api.md). */

@@ -1,4 +1,4 @@
-import { combinedState } from '../combined-state.js'
+import { combinedState } from '../commit-status.js'
 import type { CommitStatus, State, StoredStatus } from '../commit-status.js'
 import { batches, type Task } from '../parts/task.js'
 

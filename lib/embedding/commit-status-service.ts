@@ -1,6 +1,5 @@
 import type { Administration } from '../admin/administration.js'
-import type { CommitStatus } from '../commit-status.js'
-import type { CommitStates } from '../combined-state.js'
+import type { CommitStates, CommitStatus } from '../commit-status.js'
 import type { Handler } from '../http/handler.js'
 import type { MetricsText } from '../http/prometheus.js'
 import type { Access } from '../parts/access-policy.js'

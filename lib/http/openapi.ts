@@ -1,5 +1,4 @@
-import { STATES } from '../commit-status.js'
-import { MAX_STATES } from '../combined-state.js'
+import { MAX_STATES, STATES } from '../commit-status.js'
 import { recordSchema, statusMembers } from '../parts/records.js'
 import {
   CONTEXT_CHARACTERS,

@@ -1,4 +1,4 @@
-import type { CommitState } from '../combined-state.js'
+import type { CommitState } from '../commit-status.js'
 import type { LoggedCommit } from '../git/commit-log.js'
 import type { RepositoryName } from '../repository-name.js'
 import { html, type Content, type Html } from './html.js'

@@ -1,4 +1,4 @@
-import { MAX_STATES, type CommitStates } from '../combined-state.js'
+import { type CommitStates, MAX_STATES } from '../commit-status.js'
 import { ServiceError } from '../errors.js'
 import type { Route } from '../http/room.js'
 import type { Repository } from '../parts/repositories.js'

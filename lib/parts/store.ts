@@ -1,4 +1,4 @@
-import type { CommitState } from '../combined-state.js'
+import type { CommitState } from '../commit-status.js'
 import type { Report, StoredStatus } from '../commit-status.js'
 import type { ObjectId } from '../object-id.js'
 import type { RepositoryName } from '../repository-name.js'

@@ -1,5 +1,5 @@
 import { coversContext } from '../auth/token-limits.js'
-import { combinedState, MAX_STATES, type CommitState, type CommitStates } from '../combined-state.js'
+import { combinedState, type CommitState, type CommitStates, MAX_STATES } from '../commit-status.js'
 import { shownStatus, type Report, type Reporter, type StoredStatus } from '../commit-status.js'
 import { ServiceError, toServiceError } from '../errors.js'
 import type { ConfirmedCommits } from '../git/confirmed-commits.js'

@@ -1,4 +1,4 @@
-import { combinedState } from '../combined-state.js'
+import { combinedState } from '../commit-status.js'
 import type { State, StoredStatus } from '../commit-status.js'
 import { patternMatcher } from './pattern.js'
 import type { VerdictRule } from './rule.js'

@@ -176,7 +176,7 @@ function listOf(commit: string, answer: unknown): CommitStatus[] | string {
   return answer['state'] === combined(statuses.map(({ state }) => state)) ? statuses : 'another combined state'
 }
 
-/** The specification's four rules, in another way than lib/combined-state.ts. */
+/** The specification's four rules, in another way than lib/commit-status.ts. */
 function combined(states: readonly string[]): string | null {
   const rules = [/failure|error/, /pending/, /success/]
   const rule = rules.findIndex((pattern) => states.some((state) => pattern.test(state)))

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { OutgoingHttpHeaders } from 'node:http'
 import { LRUCache } from 'lru-cache'
-import { combinedState } from '../../combined-state.js'
+import { combinedState } from '../../commit-status.js'
 import type { CommitStatus, Reporter, State } from '../../commit-status.js'
 import type { LargeList, SerialisedList, StatusList, StatusText } from '../../status-list.js'
 import { andThen, type Eventual } from '../../parts/eventual.js'

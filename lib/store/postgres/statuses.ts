@@ -1,4 +1,4 @@
-import { commitState, type CommitState } from '../../combined-state.js'
+import { type CommitState, commitState } from '../../commit-status.js'
 import type { Report, State, StoredStatus } from '../../commit-status.js'
 import type { ObjectId } from '../../object-id.js'
 import type { SavedStatus } from '../../parts/records.js'

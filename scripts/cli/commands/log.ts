@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { jsonLine } from '../../../lib/admin/ndjson.js'
-import { MAX_STATES } from '../../../lib/combined-state.js'
+import { MAX_STATES } from '../../../lib/commit-status.js'
 import { errorMessage } from '../../../lib/errors.js'
 import { CheckoutError, clonedRepository } from '../connection/checkout.js'
 import { gitLog, gitPager, type LogLine } from '../connection/git-log.js'

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import getRawBody from 'raw-body'
-import type { CommitState } from '../../../lib/combined-state.js'
+import type { CommitState } from '../../../lib/commit-status.js'
 import { errorMessage } from '../../../lib/errors.js'
 import { visible } from '../terminal/visible.js'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { combinedState } from '../lib/combined-state.js'
+import { combinedState } from '../lib/commit-status.js'
 import { makeRepositoryWithCommit } from './fixtures/git.js'
 import { startService } from './fixtures/service.js'
 
