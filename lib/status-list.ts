@@ -1,6 +1,13 @@
 import { createHash, hash } from 'node:crypto'
-import { combinedState, type CommitState, commitState } from './commit-status.js'
-import { shownStatus, type CommitStatus, type State, type StoredStatus } from './commit-status.js'
+import {
+  combinedState,
+  commitState,
+  type CommitState,
+  type CommitStatus,
+  shownStatus,
+  type State,
+  type StoredStatus,
+} from './commit-status.js'
 
 /** The statuses of a commit with their combined state ("List the statuses of a commit" in http/api.md). */
 export interface StatusList {

@@ -1,5 +1,4 @@
-import { combinedState } from '../commit-status.js'
-import type { CommitStatus, State, StoredStatus } from '../commit-status.js'
+import { combinedState, type CommitStatus, type State, type StoredStatus } from '../commit-status.js'
 import { batches, type Task } from '../parts/task.js'
 
 /** A commit that has statuses, for an admin. */

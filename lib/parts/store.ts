@@ -1,5 +1,4 @@
-import type { CommitState } from '../commit-status.js'
-import type { Report, StoredStatus } from '../commit-status.js'
+import { type CommitState, type Report, type StoredStatus } from '../commit-status.js'
 import type { ObjectId } from '../object-id.js'
 import type { RepositoryName } from '../repository-name.js'
 import type { LargeList, SerialisedList } from '../status-list.js'

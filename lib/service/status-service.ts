@@ -1,6 +1,14 @@
 import { coversContext } from '../auth/token-limits.js'
-import { combinedState, type CommitState, type CommitStates, MAX_STATES } from '../commit-status.js'
-import { shownStatus, type Report, type Reporter, type StoredStatus } from '../commit-status.js'
+import {
+  combinedState,
+  type CommitState,
+  type CommitStates,
+  MAX_STATES,
+  type Report,
+  type Reporter,
+  shownStatus,
+  type StoredStatus,
+} from '../commit-status.js'
 import { ServiceError, toServiceError } from '../errors.js'
 import type { ConfirmedCommits } from '../git/confirmed-commits.js'
 import type { Refs } from '../git/refs.js'

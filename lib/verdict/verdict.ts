@@ -1,5 +1,4 @@
-import { combinedState } from '../commit-status.js'
-import type { State, StoredStatus } from '../commit-status.js'
+import { combinedState, type State, type StoredStatus } from '../commit-status.js'
 import { patternMatcher } from './pattern.js'
 import type { VerdictRule } from './rule.js'
 

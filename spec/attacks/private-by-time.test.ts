@@ -33,17 +33,19 @@ async function serve(t: Test) {
   for (let index = 0; index < NAMES; index++)
     ({ sha } = await makeRepositoryWithCommit(place.repositories, kinds.private(index)))
   const { url } = await place.serve(t, { environment: { COMMIT_STATUS_LOG_LEVEL: 'error' } })
-  const token = (await place.run(['token', 'create', 'bob'])).stdout.trimEnd().split('\n').at(-1) ?? ''
-  return { url, sha, token }
+  const tokenOf = async (...args: string[]) =>
+    (await place.run(['token', 'create', ...args])).stdout.trimEnd().split('\n').at(-1) ?? ''
+  return { url, sha, token: await tokenOf('bob'), limited: await tokenOf('alice', '--repository', 'alice/other') }
 }
 
 t.test('A private repository is refused in the time of a missing one', async (t) => {
-  const { url, sha, token } = await serve(t)
+  const { url, sha, token, limited } = await serve(t)
   const list = (name: string) => `/api/v1/repos/${name}/commits/${sha}/statuses`
   const page = (name: string) => `/repos/${name}/commits/${sha}`
   for (const [what, pathOf, headers] of [
     ['lists, anonymous', list, {}],
     ['lists of a user without a right', list, { Authorization: `Bearer ${token}` }],
+    ['lists of the owner, with a token for another repository', list, { Authorization: `Bearer ${limited}` }],
     ['pages, anonymous', page, {}],
   ] as const) {
     const socket = await RawSocket.open(t, url)

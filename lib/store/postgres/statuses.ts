@@ -1,5 +1,4 @@
-import { type CommitState, commitState } from '../../commit-status.js'
-import type { Report, State, StoredStatus } from '../../commit-status.js'
+import { commitState, type CommitState, type Report, type State, type StoredStatus } from '../../commit-status.js'
 import type { ObjectId } from '../../object-id.js'
 import type { SavedStatus } from '../../parts/records.js'
 import type { StatusStore } from '../../parts/store.js'
