@@ -81,7 +81,7 @@ export async function assemble(
 
   const parts = await openParts(options, logger, meter, partMilliseconds)
   const { store, tokens, authenticator, failures } = parts
-  const commits = new CommitFinder()
+  const commits = new CommitFinder({ comparesIdentities: parts.folder !== undefined })
   const git = new GitProcesses()
   const refs = new Refs(git)
   meter.gauge('openRepositories', () => commits.open)

@@ -1,4 +1,3 @@
-import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
@@ -6,6 +5,7 @@ import type { ObjectId } from '../object-id.js'
 import { RepositoryUnreadable, type Commits } from './commits.js'
 import { OpenRepository } from './nodegit.js'
 import { ObjectDatabase } from './object-database.js'
+import { identityOf, quickStat } from './stat.js'
 
 /** A handle keeps the packs it has seen open, deleted ones too: hence a bound in number and in age. */
 const MAX_HANDLES = 64
@@ -28,6 +28,8 @@ const DEADLINE_MILLISECONDS = 4000
 interface Place {
   readonly directory: string
   readonly key: string
+  /** Of the repository that is asked about, where it can be compared. */
+  readonly identity: string | undefined
 }
 
 /** Commits of bare repositories, confirmed through libgit2. */
@@ -35,14 +37,23 @@ export class CommitFinder implements Commits {
   readonly #lookUps = new Map<string, Promise<boolean>>()
   readonly #handles: LRUCache<string, Handle>
   readonly #deadlineMilliseconds: number
+  readonly #comparesIdentities: boolean
   #closed = false
 
+  /** @param options.comparesIdentities whether it is asked with identities of RepositoryFolder; a host has others */
   constructor({
     handles = MAX_HANDLES,
     handleMilliseconds = HANDLE_MILLISECONDS,
     deadlineMilliseconds = DEADLINE_MILLISECONDS,
-  }: { handles?: number; handleMilliseconds?: number; deadlineMilliseconds?: number } = {}) {
+    comparesIdentities = false,
+  }: {
+    handles?: number
+    handleMilliseconds?: number
+    deadlineMilliseconds?: number
+    comparesIdentities?: boolean
+  } = {}) {
     this.#deadlineMilliseconds = deadlineMilliseconds
+    this.#comparesIdentities = comparesIdentities
     this.#handles = new LRUCache({
       max: handles,
       ttl: handleMilliseconds,
@@ -61,8 +72,10 @@ export class CommitFinder implements Commits {
         reject(new RepositoryUnreadable(directory, new Error(`it has not answered for ${seconds} s`)))
       }, this.#deadlineMilliseconds)
     })
+    const compared = this.#comparesIdentities && identity !== '' ? identity : undefined
+    const place = { directory, key: `${identity} ${directory}`, identity: compared }
     try {
-      return await Promise.race([this.#share({ directory, key: `${identity} ${directory}` }, id), tooLate])
+      return await Promise.race([this.#share(place, id), tooLate])
     } finally {
       clearTimeout(timer)
     }
@@ -104,6 +117,8 @@ export class CommitFinder implements Commits {
       const handle = await this.#hold(place)
       try {
         const answer = await handle.has(id)
+        // What another repository has, that was put in its place, is not told of this one.
+        if (answer === true && !(await handle.isOf(place.identity))) throw new Error('another one is in its place')
         if (answer !== undefined) return answer
         reason = new Error('its packs keep changing')
       } catch (error) {
@@ -182,8 +197,13 @@ class Handle {
   async isCurrent(): Promise<boolean> {
     if (performance.now() - this.#checkedAt < IDENTITY_MILLISECONDS) return true
     this.#checkedAt = performance.now()
-    const [now, opened] = await Promise.allSettled([identityOf(this.#directory), this.#opened])
+    const [now, opened] = await Promise.allSettled([folderOf(this.#directory), this.#opened])
     return now.status === 'fulfilled' && opened.status === 'fulfilled' && now.value === opened.value.identity
+  }
+
+  /** Whether it is the repository of this identity that was opened. */
+  async isOf(identity: string | undefined): Promise<boolean> {
+    return identity === undefined || (await this.#opened).identity === identity
   }
 
   /** Whether both have packs in common; none that is not open yet has. */
@@ -197,9 +217,11 @@ class Handle {
    * @throws any error that keeps it from being told
    */
   async has(id: ObjectId): Promise<boolean | undefined> {
-    const { repository, database, stamp } = await this.#opened
+    const { repository, database, stamp, identity } = await this.#opened
     const found = await repository.find(id)
-    if (found !== 'nothing') return found === 'commit'
+    // libgit2 reads by paths, under which there may be another repository meanwhile.
+    if (found === 'commit') return (await folderOf(this.#directory)) === identity || undefined
+    if (found !== 'nothing') return false
     // It is not there if no pack has come or gone since before the opening, and all of them are readable.
     if (stamp === undefined) return undefined
     await database.proveReadable(id, async (other) => await repository.find(other))
@@ -230,12 +252,16 @@ class Handle {
 }
 
 async function open(directory: string): Promise<Opened> {
-  const [identity, database] = await Promise.all([identityOf(directory), ObjectDatabase.open(directory)])
+  const [identity, database] = await Promise.all([folderOf(directory), ObjectDatabase.open(directory)])
   const stamp = await database.stamp()
-  return { repository: await OpenRepository.open(directory), database, stamp, identity }
+  const repository = await OpenRepository.open(directory)
+  if ((await folderOf(directory)) === identity) return { repository, database, stamp, identity }
+  repository.close()
+  throw new Error('another one was put in its place')
 }
 
-async function identityOf(directory: string): Promise<string> {
-  const { dev, ino, birthtimeNs } = await stat(join(directory, 'objects'), { bigint: true })
-  return `${dev}.${ino}.${birthtimeNs}`
+/** Which folder of objects is there. */
+async function folderOf(directory: string): Promise<string> {
+  const stats = await quickStat(join(directory, 'objects'))
+  return identityOf(stats) ?? `${stats.dev} ${stats.ino}`
 }

@@ -6,7 +6,7 @@ import type { Eventual, Prompt } from '../parts/eventual.js'
 import { Pace } from '../parts/pace.js'
 import type { Repositories, Repository } from '../parts/repositories.js'
 import { isOwnerName, repositoryName, type RepositoryName } from '../repository-name.js'
-import { fileSystem, quickStat, type FileSystem } from './stat.js'
+import { fileSystem, identityOf, quickStat, type FileSystem } from './stat.js'
 
 /** git's own mark of a repository that everybody may read (git-daemon(1)). */
 const EXPORT_MARK = 'git-daemon-export-ok'
@@ -164,12 +164,6 @@ function repositoryOf(directory: string, isPublic: boolean, objects: Look): Repo
 
 function isStats(look: Look): look is Stats {
   return look !== undefined && !('error' in look)
-}
-
-/** `undefined` where the file system does not tell when the folder was made: its number may be given again. */
-function identityOf({ dev, ino, birthtimeMs }: Stats): string | undefined {
-  /* c8 ignore next -- those of the specs tell it */
-  return birthtimeMs > 0 ? `${dev} ${ino} ${birthtimeMs}` : undefined
 }
 
 /** What an error says of what is at a path. */

@@ -2,6 +2,7 @@ import { cpSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { CommitFinder } from '../../lib/git/commit-finder.js'
+import { RepositoryUnreadable } from '../../lib/git/commits.js'
 import { ConfirmedCommits } from '../../lib/git/confirmed-commits.js'
 import { RepositoryFolder } from '../../lib/git/repository-folder.js'
 import { parseObjectId, type ObjectId } from '../../lib/object-id.js'
@@ -23,7 +24,7 @@ async function counted(t: Test): Promise<Counted> {
   const root = t.testdir({})
   const directory = await makeRepository(root, 'alice/hello')
   const commit = parseObjectId(await makeCommit(directory)) ?? commitId('0')
-  const finder = new CommitFinder()
+  const finder = new CommitFinder({ comparesIdentities: true })
   t.teardown(() => finder.close())
   const state: Counted = {
     folder: new RepositoryFolder(root),
@@ -121,4 +122,25 @@ t.test('What is held open of a repository that was replaced in a moment confirms
   renameSync(other, place.directory)
   t.equal(await place.confirmed.has(await found(place), place.commit), false)
   t.equal(await place.confirmed.has(await found(place), otherCommit), true)
+})
+
+t.test('What another repository has is not told of the one whose place it takes, nor when it has gone', async (t) => {
+  const place = await counted(t)
+  const other = await makeRepository(place.folder.path, 'alice/other')
+  const secret = parseObjectId(await makeCommit(other, 'of the other one')) ?? commitId('0')
+  const change = (): void => {
+    renameSync(place.directory, `${place.directory}.aside`)
+    renameSync(other, place.directory)
+    renameSync(`${place.directory}.aside`, other)
+  }
+  for (const isOpen of [false, true]) {
+    const repository = await found(place)
+    if (isOpen) await place.confirmed.has(repository, place.commit)
+    change()
+    await t.rejects(async () => await place.confirmed.has(repository, secret), RepositoryUnreadable)
+    change()
+    t.equal(await place.confirmed.has(await found(place), secret), false)
+    t.equal(await place.confirmed.has(await found(place), place.commit), true)
+    place.confirmed.forget()
+  }
 })
