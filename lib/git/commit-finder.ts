@@ -256,7 +256,7 @@ async function open(directory: string): Promise<Opened> {
   const stamp = await database.stamp()
   const repository = await OpenRepository.open(directory)
   if ((await folderOf(directory)) === identity) return { repository, database, stamp, identity }
-  /* c8 ignore next 2 -- it takes a change within the millisecond of an opening */
+  /* c8 ignore next 3 -- it takes a change within the millisecond of an opening */
   repository.close()
   throw new Error('another one was put in its place')
 }
