@@ -1,8 +1,9 @@
-import { readdirSync, rmSync } from 'node:fs'
+import { readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { formats, makeFinder, unknownId } from '../fixtures/finder.js'
-import { git, makeRepository } from '../fixtures/git.js'
+import { git, makeCommit, makeRepository } from '../fixtures/git.js'
 import { makeEachType, makeRepositoryWithHistory } from '../fixtures/history.js'
 
 for (const format of formats) {
@@ -83,3 +84,23 @@ t.test('A look-up that takes too long is refused, and the next one is answered',
   )
   t.equal(await makeFinder(t).has(directory, unknownId('sha1')), false)
 })
+
+t.test(
+  'A repository that is held open is looked at anew each half second: another one in its place is seen',
+  async (t) => {
+    const folder = t.testdir({})
+    const [directory, other] = [
+      await makeRepository(folder, 'alice/hello'),
+      await makeRepository(folder, 'alice/other'),
+    ]
+    const [commit, another] = [await makeCommit(directory, 'one'), await makeCommit(other, 'another')]
+    const finder = makeFinder(t)
+    t.equal(await finder.has(directory, commit), true)
+    renameSync(directory, `${directory}.aside`)
+    renameSync(other, directory)
+    // By the clock: the finder asks no more often.
+    await setTimeout(600)
+    t.equal(await finder.has(directory, another), true)
+    t.equal(await finder.has(directory, commit), false)
+  },
+)
