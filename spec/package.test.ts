@@ -1,13 +1,13 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { fetchJson } from './fixtures/embedded.js'
+import { freePort } from './fixtures/free-port.js'
 import { makeRepositoryWithCommit } from './fixtures/git.js'
 import { chapter, codeBlocks } from './fixtures/page.js'
 
@@ -152,15 +152,6 @@ t.test('The lines of the pages for administration work as they are pasted', asyn
   t.match(stdout, /^cst_\w{48} \[\n {2}\{\n {4}id: '/)
   t.match(stdout, /\n\{ statuses: 0, kept: 0 \}\n$/)
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 /** Resolves when somebody answers; the example has no line that says when it listens. */
 async function answering(url: string): Promise<void> {

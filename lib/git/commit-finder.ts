@@ -255,10 +255,12 @@ async function open(directory: string): Promise<Opened> {
   const [identity, database] = await Promise.all([folderOf(directory), ObjectDatabase.open(directory)])
   const stamp = await database.stamp()
   const repository = await OpenRepository.open(directory)
-  if ((await folderOf(directory)) === identity) return { repository, database, stamp, identity }
-  /* c8 ignore next 3 -- it takes a change within the millisecond of an opening */
-  repository.close()
-  throw new Error('another one was put in its place')
+  /* c8 ignore next 4 -- it takes a change within the millisecond of an opening */
+  if ((await folderOf(directory)) !== identity) {
+    repository.close()
+    throw new Error('another one was put in its place')
+  }
+  return { repository, database, stamp, identity }
 }
 
 /** Which folder of objects is there. */

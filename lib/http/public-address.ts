@@ -21,15 +21,18 @@ export interface PublicAddressParts {
 export class PublicAddress {
   readonly #parts: PublicAddressParts
   readonly #url: URL | undefined
+  /** What links begin with, where the setting says so. */
+  readonly #base: string | undefined
 
   constructor(parts: PublicAddressParts) {
     this.#parts = parts
     this.#url = parts.publicUrl === '' ? undefined : new URL(parts.publicUrl)
+    this.#base = this.#url && this.#url.origin + pathOf(parts.publicUrl)
   }
 
   /** What links begin with: `https://host`, and the path that the service is under; without a slash at the end. */
   of(request: IncomingMessage): string {
-    return this.#url ? this.origin(request) + pathOf(this.#parts.publicUrl) : this.ofHost(request)
+    return this.#base ?? this.ofHost(request)
   }
 
   /** As `of`, whatever `publicUrl` says. */

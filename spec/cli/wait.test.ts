@@ -1,8 +1,9 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
+import type { RequestListener } from 'node:http'
 import t, { type Test } from 'tap'
 import { ciAgent, type Agent } from '../fixtures/ci-agent.js'
+import { listen } from '../fixtures/embedded.js'
+import { freePort } from '../fixtures/free-port.js'
 import { until } from '../fixtures/within.js'
 
 // Most of the time is waiting.
@@ -28,18 +29,8 @@ async function report(
 }
 
 /** A server between the command and the service. @returns its address */
-async function beforeService(
-  t: Test,
-  answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
-): Promise<string> {
-  const server = createServer((request, response) => void answer(request, response))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+async function before(t: Test, answer: (...exchange: Parameters<RequestListener>) => Promise<void>): Promise<string> {
+  return await listen(t, (...exchange) => void answer(...exchange))
 }
 
 t.test('It prints each status when it settles, then the verdict, and succeeds', atOnce, async (t) => {
@@ -60,7 +51,7 @@ t.test('What is reported between the list and the verdict is printed before it',
   const agent = await ciAgent(t)
   await report(agent, 'build', 'pending')
   let isReported = false
-  const url = await beforeService(t, async ({ url = '', headers: { authorization = '' } }, response) => {
+  const url = await before(t, async ({ url = '', headers: { authorization = '' } }, response) => {
     if (url.includes('/verdict') && !isReported) {
       isReported = true
       await report(agent, 'build', 'success')
@@ -127,7 +118,7 @@ t.test('An error is never a verdict: it asks again until the time is over', atOn
   const agent = await ciAgent(t)
   await report(agent, 'build', 'success')
   let requests = 0
-  const url = await beforeService(t, async (request, response) => {
+  const url = await before(t, async (request, response) => {
     if (++requests <= 3) {
       response.writeHead([500, 503, 200][requests - 1] ?? 500, { 'Retry-After': '1' }).end('<html>')
       return
@@ -142,8 +133,8 @@ t.test('An error is never a verdict: it asks again until the time is over', atOn
   const { status, stdout, stderr } = await ended
   t.strictSame([status, stdout], [0, 'success  build\nverdict: success\n'])
   t.equal(stderr.match(/trying again/g)?.length, 3)
-  // Nobody listens there.
-  t.match(await waits(agent)('--url', 'http://127.0.0.1:1', '--timeout', '2s').ended, {
+  const nobody = `http://127.0.0.1:${await freePort()}`
+  t.match(await waits(agent)('--url', nobody, '--timeout', '2s').ended, {
     status: 3,
     stderr: /no verdict in time: .* cannot be reached/,
   })

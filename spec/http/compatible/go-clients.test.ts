@@ -1,7 +1,7 @@
 // GitHub's and GitLab's clients for Go from Debian: what most CI programs are built on.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { missingPackage, runClient } from '../../fixtures/debian-client.js'
 import { hostCommit } from '../../fixtures/hosted-commit.js'
 
@@ -116,14 +116,7 @@ func main() {
 
 const noGithub = noGo || missingPackage(github, 'test', '-d', join(SOURCES, 'google/go-github'))
 t.test('go-github', { skip: noGithub }, async (t) => {
-  const { service, sha, token, folder } = await prepared(t, GITHUB)
-  const { code, stdout, stderr } = await runClient(
-    folder,
-    ['go', 'run', 'main.go', service.url, token, sha],
-    environment,
-  )
-  t.equal(code, 0, stderr)
-  t.strictSame(stdout.trimEnd().split('\n'), [
+  t.strictSame(await linesOf(t, GITHUB), [
     'true success check-0 alice',
     'true success check-1 alice',
     'true success check-2 alice',
@@ -135,14 +128,7 @@ t.test('go-github', { skip: noGithub }, async (t) => {
 
 const noGitlab = noGo || missingPackage(gitlab, 'test', '-d', join(SOURCES, 'xanzy/go-gitlab'))
 t.test('go-gitlab', { skip: noGitlab }, async (t) => {
-  const { service, sha, token, folder } = await prepared(t, GITLAB)
-  const { code, stdout, stderr } = await runClient(
-    folder,
-    ['go', 'run', 'main.go', service.url, token, sha],
-    environment,
-  )
-  t.equal(code, 0, stderr)
-  t.strictSame(stdout.trimEnd().split('\n'), [
+  t.strictSame(await linesOf(t, GITLAB), [
     'true failed check-0 main alice',
     'true failed check-1 main alice',
     'true failed check-2 main alice',
@@ -152,8 +138,12 @@ t.test('go-gitlab', { skip: noGitlab }, async (t) => {
   ])
 })
 
-async function prepared(t: Parameters<typeof hostCommit>[0], source: string) {
-  const hosted = await hostCommit(t, { private: true })
-  writeFileSync(join(hosted.service.folder, 'main.go'), source)
-  return { ...hosted, folder: hosted.service.folder }
+/** What a program says that is run on a commit of a private repository. */
+async function linesOf(t: Test, source: string): Promise<string[]> {
+  const { service, sha, token } = await hostCommit(t, { private: true })
+  writeFileSync(join(service.folder, 'main.go'), source)
+  const command = ['go', 'run', 'main.go', service.url, token, sha]
+  const { code, stdout, stderr } = await runClient(service.folder, command, environment)
+  t.equal(code, 0, stderr)
+  return stdout.trimEnd().split('\n')
 }
