@@ -4,64 +4,165 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { parse } from 'yaml'
 import { chapter, codeBlocks } from './fixtures/page.js'
 import { hostCommit } from './fixtures/hosted-commit.js'
 
 const HOST = 'https://status.example.com'
 
-/** What each CI gives a step, and what Tekton puts in place of its parameters. */
-const given = (sha: string) => ({
-  environment: {
-    REPOSITORY: 'alice/hello',
-    SHA: sha,
-    STATE: 'success',
-    GITHUB_REPOSITORY: 'alice/hello',
-    GITHUB_SHA: sha,
-    CI_PROJECT_PATH: 'alice/hello',
-    CI_REPO: 'alice/hello',
-    CI_COMMIT_SHA: sha,
-    CI_PIPELINE_STATUS: 'success',
-    DRONE_REPO: 'alice/hello',
-    DRONE_COMMIT_SHA: sha,
-    DRONE_BUILD_STATUS: 'success',
-  },
-  parameters: { repository: 'alice/hello', sha, state: 'success' },
+const PAGE = 'config/ci.md'
+
+/** How a pipeline has ended. */
+type End = 'success' | 'failure'
+
+/** What each CI gives a step. */
+const given = (sha: string, end: End): Record<string, string> => ({
+  REPOSITORY: 'alice/hello',
+  SHA: sha,
+  GITHUB_REPOSITORY: 'alice/hello',
+  GITHUB_SHA: sha,
+  CI_PROJECT_PATH: 'alice/hello',
+  CI_REPO: 'alice/hello',
+  CI_COMMIT_SHA: sha,
+  CI_PIPELINE_STATUS: end,
+  DRONE_REPO: 'alice/hello',
+  DRONE_COMMIT_SHA: sha,
+  DRONE_BUILD_STATUS: end,
 })
 
-for (const [name, context] of Object.entries({
-  curl: 'build',
-  'GitHub Actions and act': 'build',
-  'GitLab CI': 'build',
-  Woodpecker: 'woodpecker',
-  Drone: 'drone',
-  Tekton: 'tekton',
-})) {
-  t.test(`The command of the page for ${name} reports, as it is pasted`, async (t) => {
-    const { service, sha, token, stored } = await hostCommit(t, { private: true })
-    const { environment, parameters } = given(sha)
-    const text = chapter('config/ci.md', `## ${name}`)
-    const [line = '', ...more] = text.split('\n').filter((one) => /^[ -]*curl --fail /.test(one))
-    t.strictSame(more, [])
-    const command = Object.entries(parameters)
-      .reduce((script, [key, value]) => script.replaceAll(`$(params.${key})`, value), line.replace(/^[ -]*/, ''))
-      .replace(HOST, service.url)
-    await promisify(execFile)('bash', ['-euc', command], {
-      env: { PATH: process.env['PATH'], STATUS_TOKEN: token, ...environment },
+/** What a CI makes of its file on the page: a script of shell, and more in its environment. */
+interface Step {
+  readonly script: string
+  readonly environment?: Record<string, string>
+}
+
+interface Job {
+  readonly extends?: string
+  readonly when?: string
+  readonly variables?: Record<string, string>
+  readonly script?: unknown
+}
+
+/** A list of commands is one of texts: where YAML makes something else of a line, CI systems refuse the file. */
+function scriptOf(lines: unknown): string {
+  if (typeof lines === 'string') return lines
+  if (!Array.isArray(lines)) throw new Error(`no script: ${JSON.stringify(lines)}`)
+  return lines
+    .map((line: unknown) => {
+      if (typeof line !== 'string') throw new Error(`no command: ${JSON.stringify(line)}`)
+      return line
     })
-    t.match(await stored(), [{ context, state: 'success', sha }])
+    .join('\n')
+}
+
+const fileOf = <T>(chapterOf: string): T => {
+  const [file = ''] = codeBlocks(chapter(PAGE, `## ${chapterOf}`), 'yaml')
+  return parse(file) as T
+}
+
+const steps: Record<string, { context: string; ends: readonly End[]; step: (end: End, sha: string) => Step }> = {
+  curl: {
+    context: 'build',
+    ends: ['success'],
+    step: () => ({ script: codeBlocks(chapter(PAGE, '## curl'), 'sh').join('') }),
+  },
+  'GitHub Actions and act': {
+    context: 'build',
+    ends: ['success', 'failure'],
+    step: (end) => {
+      const file = fileOf<{ on: string; jobs: { build: { steps: { uses?: string; run?: string; if?: string }[] } } }>(
+        'GitHub Actions and act',
+      )
+      const [checkout, make, report] = file.jobs.build.steps
+      if (file.on !== 'push' || !checkout?.uses || make?.run !== 'make test' || report?.if !== 'always()')
+        throw new Error('it is no workflow')
+      // The expression is GitHub's to work out.
+      return { script: scriptOf(report.run), environment: { STATE: end } }
+    },
+  },
+  'GitLab CI': {
+    context: 'build',
+    ends: ['success', 'failure'],
+    step: (end) => {
+      const { '.report': base, ...jobs } = fileOf<Record<string, Job>>('GitLab CI')
+      const when = { success: 'on_success', failure: 'on_failure' }[end]
+      const [job, ...more] = Object.values(jobs).filter((one) => one.when === when)
+      if (job?.extends !== '.report' || more.length > 0) throw new Error(`not one job for ${when}`)
+      return { script: scriptOf(base?.script), environment: job.variables ?? {} }
+    },
+  },
+  ...Object.fromEntries(
+    ['Woodpecker', 'Drone'].map((name) => [
+      name,
+      {
+        context: name.toLowerCase(),
+        ends: ['success', 'failure'] as const,
+        step: () => {
+          const [step] = fileOf<{ steps: { commands: unknown }[] }>(name).steps
+          return { script: scriptOf(step?.commands) }
+        },
+      },
+    ]),
+  ),
+  Tekton: {
+    context: 'tekton',
+    ends: ['success', 'failure'],
+    step: (end, sha) => {
+      const [step] = fileOf<{ spec: { steps: { script: string }[] } }>('Tekton').spec.steps
+      const parameters = { repository: 'alice/hello', sha, state: end }
+      return {
+        script: Object.entries(parameters).reduce(
+          (script, [key, value]) => script.replaceAll(`$(params.${key})`, value),
+          scriptOf(step?.script),
+        ),
+      }
+    },
+  },
+}
+
+for (const [name, { context, ends, step }] of Object.entries(steps)) {
+  t.test(`What the page has for ${name} reports how it ended, as it is pasted`, async (t) => {
+    const { service, sha, token, stored } = await hostCommit(t, { private: true })
+    for (const end of ends) {
+      const { script, environment } = step(end, sha)
+      await promisify(execFile)('bash', ['-euc', script.replace(HOST, service.url)], {
+        env: { PATH: process.env['PATH'], STATUS_TOKEN: token, ...given(sha, end), ...environment },
+      })
+      t.match(await stored(), [{ context, state: end, sha }])
+    }
   })
 }
 
+t.test('The lines of the page for Buildbot are Python, and name the addresses that its reporters take', async (t) => {
+  const [code = ''] = codeBlocks(chapter(PAGE, '## Buildbot'), 'python')
+  // Stands for the package, which is not in Debian: it shows what each reporter is made with.
+  const stub = `import sys, types, json
+made = []
+class Reporters:
+    def __getattr__(self, name):
+        return lambda **given: made.append([name, given['baseURL'], given['token']])
+plugins = types.ModuleType('buildbot.plugins')
+plugins.reporters = Reporters()
+plugins.util = types.SimpleNamespace(Secret=lambda name: 'the secret ' + name)
+sys.modules['buildbot'] = types.ModuleType('buildbot')
+sys.modules['buildbot.plugins'] = plugins
+c = {}
+${code}
+print(json.dumps(made))`
+  const { stdout } = await promisify(execFile)('python3', ['-c', stub])
+  t.strictSame(JSON.parse(stdout), [['GitHubStatusPush', `${HOST}/api/v3`, 'the secret status']])
+})
+
 t.test('The lines of the page for octokit report, as they are pasted', async (t) => {
   const { service, sha, token, stored } = await hostCommit(t, { private: true })
-  const [code = ''] = codeBlocks(chapter('config/ci.md', '## GitHub Actions and act'), 'js')
+  const [code = ''] = codeBlocks(chapter(PAGE, '## GitHub Actions and act'), 'js')
   // Below the checkout, where its packages are found.
   const folder = mkdtempSync(join(fileURLToPath(new URL('..', import.meta.url)), '.tap/octokit-'))
   t.teardown(() => {
     rmSync(folder, { recursive: true })
   })
   writeFileSync(join(folder, 'report.mjs'), code.replace(HOST, service.url))
-  const environment = { ...given(sha).environment, STATUS_TOKEN: token }
+  const environment = { ...given(sha, 'success'), STATUS_TOKEN: token }
   await promisify(execFile)(process.execPath, ['report.mjs'], { cwd: folder, env: environment })
   t.match(await stored(), [{ context: 'build', state: 'success' }])
 })
@@ -77,6 +178,7 @@ t.test('Every address of the page leads to the API of its chapter', async (t) =>
     ['Jenkins', '', gitlab],
     ['Buildbot', '/api/v3', github],
     ['Buildbot', '', gitlab],
+    ['Buildbot', '/gitea', { path: '/gitea/api/v1/version', body: { version: '1.24.0' } }],
     ['Concourse', '/api/v3', github],
     ['Flux', '/alice/hello', github],
     ['Flux', '/alice/hello', gitea],
@@ -85,10 +187,8 @@ t.test('Every address of the page leads to the API of its chapter', async (t) =>
   ]
   for (const [name, address, { path, body }] of expected) {
     const host = body === gitea.body ? 'https://gitea-status.example.com' : HOST
-    const blocks = ['text', 'groovy', 'python', 'yaml'].flatMap((one) =>
-      codeBlocks(chapter('config/ci.md', `## ${name}`), one),
-    )
-    const addresses: readonly string[] = blocks.join('\n').match(/https:\/\/[\w.-]*status\.example\.com[\w./-]*/g) ?? []
+    const addresses: readonly string[] =
+      chapter(PAGE, `## ${name}`).match(/https:\/\/[\w.-]*status\.example\.com[\w./-]*/g) ?? []
     t.ok(addresses.includes(host + address), `${name} has ${host}${address}`)
     const headers = { 'X-Forwarded-Host': new URL(host).host, 'X-Forwarded-Proto': 'https' }
     t.match((await service.call('GET', path, { headers })).body, body, `${name} ${address}`)

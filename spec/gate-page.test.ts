@@ -24,7 +24,7 @@ t.test('From nothing to a protected branch, as it is pasted', async (t) => {
       .replaceAll('/srv/git', place.repositories)
       .replaceAll('/etc/commit-status', tokens)
       .replaceAll('http://127.0.0.1:8080', url)
-      .replaceAll(/(^|exec )commit-status (?=access|token|gate)/gm, `$1${executable} `)
+      .replaceAll(/(^|exec |; )commit-status (?=access|token|gate)/gm, `$1${executable} `)
     const variables = [
       `PATH=${process.env['PATH'] ?? ''}`,
       'HOME=/nonexistent',
@@ -40,7 +40,7 @@ t.test('From nothing to a protected branch, as it is pasted', async (t) => {
     })
     return stdout
   }
-  await shell(setUp)
+  const [, token = ''] = /^(cst_\w+)$/m.exec(await shell(setUp)) ?? []
   await shell(`git init -q -b main ${checkout}; cd ${checkout}; git remote add origin ${directory}
 git commit -q --allow-empty -m 'a fix'`)
   const sha = (await shell('git rev-parse HEAD', checkout)).trim()
@@ -52,7 +52,7 @@ git commit -q --allow-empty -m 'a fix'`)
   t.equal(await push(), unseen.replace('820b950', sha.slice(0, 7)))
   await shell('git push -q origin HEAD:refs/heads/wip/fix', checkout)
   const report = async (body: string): Promise<string> =>
-    await shell(`curl -s -H "Authorization: Bearer $(cat ${tokens}/ci.token)" -d '${body}' \\
+    await shell(`curl -s -H "Authorization: Bearer ${token}" -d '${body}' \\
   ${url}/api/v1/repos/alice/hello/statuses/${sha}`)
   t.match(await report('{"state":"success","context":"lint"}'), /the token may not report this context/)
   t.match(await report('{"state":"success","context":"build"}'), /"build"/)

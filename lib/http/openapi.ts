@@ -162,7 +162,7 @@ export function openApi(): object {
             {
               name: 'stale',
               in: 'query',
-              description: 'what is pending for longer counts as failed; more than none',
+              description: 'what is pending, and was last reported on longer ago, counts as failed; more than none',
               schema: { type: 'string', pattern: DURATION.source, examples: ['6h'] },
             },
             conditional,

@@ -72,7 +72,10 @@ export class Waiting {
     const left = (): number => seconds * 1000 - (performance.now() - begun)
     try {
       let waited = 0
-      let changesIn = await this.#pending(request, await first())
+      const found = await first()
+      // Of a list, only who knows one can wait for another.
+      if (found.isPending === undefined && request.headers['if-none-match'] === undefined) return found
+      let changesIn = await this.#pending(request, found)
       while (typeof changesIn === 'number') {
         const since = performance.now()
         await wait.next(Math.min(left(), changesIn))

@@ -8,7 +8,7 @@ export interface VerdictRule {
   readonly require: readonly string[]
   /** Only what these users reported last counts; absent: whoever did. */
   readonly by?: readonly string[]
-  /** What is pending for longer counts as failed. */
+  /** What is pending, and was last reported on longer ago, counts as failed. */
   readonly staleMilliseconds?: number
 }
 

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
+import stringWidth from 'string-width'
 import t, { type Test } from 'tap'
 import { ciAgent, type Agent } from '../fixtures/ci-agent.js'
 import { listen } from '../fixtures/embedded.js'
@@ -141,15 +142,103 @@ t.test('An error is never a verdict: it asks again until the time is over', atOn
 })
 
 t.test(
-  'On a terminal it is a table that is drawn anew',
+  'On a terminal it is a table that is drawn anew in its place, and fits it',
   { ...atOnce, skip: process.platform !== 'linux' },
   async (t) => {
     const agent = await ciAgent(t)
-    await report(agent, 'build', 'success', { description: 'x'.repeat(500) })
+    const columns = 50
+    await report(agent, 'build', 'pending', { description: '進行中'.repeat(50) })
+    await report(agent, 'integration-tests/'.repeat(10), 'success')
     const { place, environment, sha } = agent
-    const { status, stdout } = await place.runOnTerminal(['status', 'wait', 'alice/hello', sha, '--require', 'build'], {
+    const { child, ended } = place.startOnTerminal(['status', 'wait', 'alice/hello', sha, '--require', 'build'], {
       environment: { ...environment, TERM: 'xterm' },
+      columns,
+      rows: 6,
     })
-    t.match([status, stdout], [0, /success.*build[^]*verdict: .*success/])
+    let drawn = ''
+    child.stdout.on('data', (some: Buffer) => (drawn += some.toString()))
+    await until(() => drawn.includes('…\r\n'))
+    for (let n = 0; n < 9; n++) await report(agent, `test/${n}`, n === 8 ? 'failure' : 'success')
+    await until(() => drawn.includes('more\r\n'))
+    await report(agent, 'build', 'success')
+    const { status, stdout } = await ended
+    t.equal(status, 0)
+    // Each time the cursor goes back over exactly the lines that are there, and nothing of them stays.
+    const [first = '', ...more] = stdout.replaceAll('\r', '').split(/\u001b\[(?=\d+A\u001b\[J)/)
+    t.ok(more.length > 0)
+    let lines = first.match(/\n/g)?.length ?? 0
+    for (const text of more) {
+      const [, count, table = ''] = /^(\d+)A\u001b\[J([^]*)$/.exec(text) ?? []
+      t.equal(Number(count), lines)
+      lines = table.replace(/verdict: .*\n/, '').match(/\n/g)?.length ?? 0
+      t.ok(lines < 6)
+    }
+    const plain = stdout.replaceAll(/\u001b\[\d*[A-Za-z]/g, '').split(/\r?\n/)
+    t.strictSame(
+      plain.filter((line) => stringWidth(line) >= columns),
+      [],
+    )
+    t.match(plain.at(-2), /^verdict: success$/)
+    t.match(plain.join('\n'), /failure  test\/8\n.*\n.*\n.*\n… 7 more\n/)
   },
 )
+
+t.test('With --by, what does not count is not waited for', atOnce, async (t) => {
+  const agent = await ciAgent(t)
+  const { place } = agent
+  await place.run(['access', 'grant', 'alice/hello', 'ci', 'write'])
+  const token = (await place.run(['token', 'create', 'ci'])).stdout.trimEnd().split('\n').at(-1) ?? ''
+  await report({ ...agent, token }, 'test/1', 'failure')
+  await report(agent, 'test/2', 'pending')
+  const wait = waits(agent)
+  t.match(await wait('--require', 'test/*', '--by', 'ci', '--timeout', '5m').ended, { status: 1 })
+  t.match(await wait('--require', 'test/*', '--stale', '1s', '--timeout', '5m').ended, { status: 1 })
+  await report({ ...agent, token }, 'test/3', 'pending')
+  const { child, ended } = wait('--require', 'test/*', '--by', 'ci')
+  await once(child.stdout, 'data')
+  await report({ ...agent, token }, 'test/3', 'success')
+  t.match(await ended, { status: 1, stdout: 'failure  test/1\nsuccess  test/3\nverdict: failure\n' })
+})
+
+t.test('The time is over in time, whatever the service does; and what is missing is said', atOnce, async (t) => {
+  const agent = await ciAgent(t)
+  const silent = await before(t, async () => {
+    // Nothing ever comes.
+  })
+  const begun = performance.now()
+  t.match(await waits(agent)('--url', silent, '--timeout', '1s').ended, {
+    status: 3,
+    stderr: /no verdict in time: \S+ cannot be reached: no answer in time\n$/,
+  })
+  // Past the time it waits for two seconds for an answer that may be on its way.
+  t.ok(performance.now() - begun < 10_000)
+
+  await report(agent, 'build', 'success')
+  let answers = 0
+  const ending = await before(t, async ({ url = '', headers: { authorization = '' } }, response) => {
+    if (++answers > 2) {
+      response.destroy()
+      return
+    }
+    const answer = await fetch(`${agent.service.url}${url}`, { headers: { authorization } })
+    response.writeHead(answer.status).end(await answer.text())
+  })
+  t.match(await waits(agent)('--url', ending, '--require', 'nope', '--timeout', '4s').ended, {
+    status: 3,
+    stderr: /no verdict in time: nope \(no report yet\); \S+ cannot be reached: .*\n$/,
+  })
+})
+
+t.test('An answer to another question is none', atOnce, async (t) => {
+  const agent = await ciAgent(t)
+  await report(agent, 'build', 'success')
+  // As a proxy that hands on the path alone.
+  const url = await before(t, async ({ url = '', headers: { authorization = '' } }, response) => {
+    const answer = await fetch(`${agent.service.url}${url.replace(/\?.*/, '')}`, { headers: { authorization } })
+    response.writeHead(answer.status).end(await answer.text())
+  })
+  t.match(await waits(agent)('--url', url, '--require', 'lint', '--timeout', '1s').ended, {
+    status: 3,
+    stderr: /answers what was not asked: does a proxy take away what stands behind the "\?"/,
+  })
+})

@@ -94,7 +94,9 @@ t.test('Without the preference, or an entity tag: at once', atOnce, async (t) =>
     ['wait', await etag()],
   ] as const) {
     const headers = { Prefer, ...(tag !== undefined && { 'If-None-Match': tag }) }
-    t.equal((await service.call('GET', listPath, { token, headers })).status, tag === undefined ? 200 : 304, Prefer)
+    const answer = await service.call('GET', listPath, { token, headers })
+    t.equal(answer.status, tag === undefined ? 200 : 304, Prefer)
+    t.equal(answer.headers.get('preference-applied'), null)
   }
   const wrong = listPath.replace(/commits\/\w+/, 'commits/abc')
   t.equal((await service.call('GET', wrong, { token, headers: { Prefer: 'wait=30' } })).status, 422)
@@ -294,22 +296,26 @@ t.test('A thousand waits that one report ends are all answered', atOnce, async (
   t.strictSame(new Set((await Promise.all(waited)).map(({ status }) => status)), new Set([200]))
 })
 
-t.test('A report through another instance is seen within a second or so', { skip: isMissing, ...atOnce }, async (t) => {
+t.test('A report through another instance is seen within a second', { skip: isMissing, ...atOnce }, async (t) => {
   const server = await PostgresServer.start(t)
   const store = await server.database()
   const one = await startService(t, { settings: { store } })
   const { sha } = await makeRepositoryWithCommit(one.repositories, 'alice/hello', { public: true })
   const other = await embed(t, { store, repositories: one.repositories })
-  const tag = (await one.list('alice/hello', sha)).headers.get('etag') ?? ''
-  const headers = { 'If-None-Match': tag, Prefer: 'wait=30' }
   const path = `/api/v1/repos/alice/hello/commits/${sha}/statuses`
-  const waited = one.call('GET', path, { headers })
-  const begun = performance.now()
-  await until(() => performance.now() - begun > 1500)
-  await other.service.report('alice/hello', sha, { state: 'failure' })
-  const reported = performance.now()
-  t.match(await waited, { status: 200, body: { state: 'failure' } })
-  t.ok(performance.now() - reported < 5000, 'on a busy machine')
+  const took: number[] = []
+  for (const state of ['failure', 'pending', 'success'] as const) {
+    const tag = (await one.list('alice/hello', sha)).headers.get('etag') ?? ''
+    const waited = one.call('GET', path, { headers: { 'If-None-Match': tag, Prefer: 'wait=30' } })
+    const begun = performance.now()
+    await until(() => performance.now() - begun > 1500)
+    await other.service.report('alice/hello', sha, { state })
+    const reported = performance.now()
+    t.match(await waited, { status: 200, body: { state } })
+    took.push(performance.now() - reported)
+  }
+  // One of three: the machine may be busy.
+  t.ok(Math.min(...took) < 1500, took.join())
   const opened = await openAdministration(
     { repositories: one.repositories, store, tokenPrefix: 'cst' },
     { auditLogger: silentLogger },

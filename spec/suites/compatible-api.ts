@@ -178,6 +178,7 @@ export function compatibleApiSuite(t: Test, dialect: Dialect): void {
     const sudo = { token, headers: { Sudo: 'bob' }, body: { state: 'success' } }
     refused(t, await api.call('POST', dialect.reportPath(repository, sha), sudo), 403, 'for another')
     t.equal((await api.call('GET', `${path}?sudo=bob`, { token })).status, 403)
+    t.equal((await api.call('POST', `${dialect.reportPath(repository, sha)}?sudo=bob`, sudo)).status, 403)
     t.strictSame(await stored(), [])
   })
 

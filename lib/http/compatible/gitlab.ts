@@ -1,5 +1,5 @@
 import type { State } from '../../commit-status.js'
-import type { ServiceError } from '../../errors.js'
+import { ServiceError } from '../../errors.js'
 import { andThen, type Eventual } from '../../parts/eventual.js'
 import type { FoundRepository } from '../../service/repository-access.js'
 import type { Answer } from '../exchange.js'
@@ -43,6 +43,7 @@ export function gitlab(operations: Operations): CompatibleApi {
   const report = async (call: Call): Promise<Answer> => {
     const shapeOf = (body: Buffer) => {
       const fields = fieldsOf(body, call.query)
+      if (fields['sudo'] !== undefined) throw new ServiceError('sudo_denied') // 403
       return reportShape(fields, STATES, { context: fields['name'] ? 'name' : 'context' })
     }
     const { found, status } = await operations.report(call, await nameOf(call), String(call.params['sha']), shapeOf)

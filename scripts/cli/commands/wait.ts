@@ -24,7 +24,7 @@ export function waitCommand(status: Command): void {
       .argument('[sha]', 'full commit id; default: what is checked out')
       .option('--require <pattern>', 'a context, * for any characters; may be given several times', listOf)
       .option('--by <user>', 'only what this user reported last counts; several times', listOf)
-      .option('--stale <time>', 'what is pending for longer has failed')
+      .option('--stale <time>', 'what is pending, and was last reported on longer ago, has failed')
       .addOption(new Option('--timeout <time>', 'how long to wait').default(60 * 60 * 1000, '1h').argParser(timeout))
       .option('--fail-fast', 'end at the first check that failed')
       .option('--json', 'print a JSON object for each status that settles, and for the verdict'),

@@ -39,7 +39,7 @@ export class NoAnswer extends Error {
   }
 }
 
-/** @throws NoAnswer */
+/** @throws NoAnswer also when the answer is to another question: nobody may pass for what was not asked */
 export async function askVerdict(
   commit: AskedCommit,
   { require = [], by = [], stale }: VerdictQuery,
@@ -50,8 +50,11 @@ export async function askVerdict(
   for (const user of by) query.append('by', user)
   if (stale !== undefined) query.append('stale', stale)
   const { body, origin } = await ask(commit, `verdict?${query.toString()}`, {}, signal)
-  if (isVerdict(body)) return body
-  throw new NoAnswer(`${origin} does not answer as a commit-status service does: is the address right?`)
+  if (!isVerdict(body))
+    throw new NoAnswer(`${origin} does not answer as a commit-status service does: is the address right?`)
+  if (!isAbout(body, require))
+    throw new NoAnswer(`${origin} answers what was not asked: does a proxy take away what stands behind the "?"`)
+  return body
 }
 
 /**
@@ -63,13 +66,13 @@ export async function askList(
   commit: AskedCommit,
   known: { etag: string; seconds: number } | undefined,
   signal: AbortSignal,
-): Promise<{ list: StatusList; etag: string; waits: boolean } | undefined> {
+): Promise<{ list: StatusList; etag: string } | undefined> {
   const headers = known && { 'If-None-Match': known.etag, Prefer: `wait=${known.seconds}` }
   const { status, body, origin, headers: sent } = await ask(commit, 'statuses', headers ?? {}, signal)
   if (status === 304) return undefined
   if (!isList(body))
     throw new NoAnswer(`${origin} does not answer as a commit-status service does: is the address right?`)
-  return { list: body, etag: sent.get('etag') ?? '', waits: sent.has('preference-applied') }
+  return { list: body, etag: sent.get('etag') ?? '' }
 }
 
 interface Heard {
@@ -141,6 +144,12 @@ function isVerdict(body: unknown): body is Verdict {
   if (!has(body, 'verdict', 'required') || !Array.isArray(body.required)) return false
   if (!['failure', 'pending', 'success'].some((verdict) => verdict === body.verdict)) return false
   return body.required.every((each: unknown) => has(each, 'require', 'state') && typeof each.require === 'string')
+}
+
+/** Whether it judges what was required, all of it and nothing else, and its parts agree with the whole. */
+function isAbout({ verdict, required }: Verdict, asked: readonly string[]): boolean {
+  if (required.length !== asked.length || required.some(({ require }, index) => require !== asked[index])) return false
+  return verdict !== 'success' || required.every(({ state }) => state === 'success')
 }
 
 function isList(body: unknown): body is StatusList {

@@ -180,7 +180,10 @@ export async function explainPush(ref: string, sha: string): Promise<Judgement> 
   const judged = await judgePush([{ ref, old, new: sha }])
   if (judged.isRefused) return judged
   const rule = await ruleFor(ref, await readConfiguration())
-  if (!rule) return { isRefused: false, lines: [`${visible(ref)} is not protected: no rule matches it`] }
+  if (!rule) {
+    const why = 'no rule matches it (a section without a variable in it is none to git)'
+    return { isRefused: false, lines: [`${visible(ref)} is not protected: ${why}`] }
+  }
   const { repository, url } = await serviceOf(await readConfiguration())
   return {
     isRefused: false,

@@ -24,8 +24,11 @@ export async function print(text: string): Promise<void> {
   if (!process.stdout.write(text)) await once(process.stdout, 'drain')
 }
 
-/** A table without borders, which `awk` and `cut` read as well as people do. */
-export function table(titles: string[], rows: string[][]): string {
+/**
+ * A table without borders, which `awk` and `cut` read as well as people do.
+ * @param widths of columns, to which their texts are cut; what is not given is as wide as it must be
+ */
+export function table(titles: string[], rows: string[][], widths: (number | null)[] = []): string {
   const none = [
     'top',
     'top-mid',
@@ -44,6 +47,7 @@ export function table(titles: string[], rows: string[][]): string {
   ]
   const drawn = new Table({
     head: titles,
+    colWidths: widths,
     chars: { ...Object.fromEntries(none.map((name) => [name, ''])), middle: '  ' },
     style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [] },
   })

@@ -1,3 +1,4 @@
+import stringWidth from 'string-width'
 import { jsonLine } from '../../../lib/admin/ndjson.js'
 import type { CommitStatus } from '../../../lib/commit-status.js'
 import type { StatusList } from '../../../lib/status-list.js'
@@ -51,16 +52,41 @@ export class SettledStatuses {
   }
 
   #draw({ statuses }: StatusList): void {
-    const rows = statuses.map(({ state, context, description }) => [
-      paintedText(state),
-      visible(context).slice(0, 60),
-      // A line that is broken would be two to move back over.
-      visible(description ?? '').slice(0, Math.max(0, process.stdout.columns - 80)),
-    ])
-    const lines = rows.length === 0 ? [] : table([], rows).split('\n')
-    process.stdout.write(
-      `${this.#drawn > 0 ? `\u001b[${this.#drawn}A\u001b[J` : ''}${lines.map((line) => `${line}\n`).join('')}`,
-    )
+    const text = this.#drawn > 0 ? `\u001b[${this.#drawn}A\u001b[J` : ''
+    const lines = linesOf(statuses, process.stdout)
+    process.stdout.write(text + lines.map((line) => `${line}\n`).join(''))
     this.#drawn = lines.length
   }
+}
+
+/** What a terminal that does not tell is taken for. */
+const USUAL = { columns: 80, rows: 24 }
+
+/** Of a row, its state and the spaces between its columns. */
+const STATE_COLUMNS = 'success'.length + 4
+
+/** As many lines as fit, each on one line of the terminal: the cursor cannot go back over others. */
+function linesOf(statuses: readonly CommitStatus[], terminal: { columns: number; rows: number }): string[] {
+  const width = Math.max(20, (terminal.columns || USUAL.columns) - 1 - STATE_COLUMNS)
+  const height = Math.max(2, (terminal.rows || USUAL.rows) - 1)
+  // The line below is for what is left out.
+  const some = statuses.length <= height ? statuses : byUrgency(statuses).slice(0, height - 1)
+  const rows = some.map(({ state, context, description }) => [
+    paintedText(state),
+    visible(context),
+    visible(description ?? ''),
+  ])
+  if (rows.length === 0) return []
+  const contexts = Math.max(...rows.map(([, context = '']) => stringWidth(context)))
+  const descriptions = Math.max(...rows.map(([, , description = '']) => stringWidth(description)))
+  // A context may have what a description does not need, and half of the line in any case.
+  const cut = Math.min(contexts, Math.max(width - descriptions, Math.ceil(width / 2)))
+  const lines = table([], rows, [null, cut, Math.min(descriptions, width - cut)]).split('\n')
+  return some.length < statuses.length ? [...lines, `… ${statuses.length - some.length} more`] : lines
+}
+
+/** What failed first, then what is still to come. */
+function byUrgency(statuses: readonly CommitStatus[]): CommitStatus[] {
+  const order = ['failure', 'error', 'pending', 'success']
+  return [...statuses].sort((one, other) => order.indexOf(one.state) - order.indexOf(other.state))
 }

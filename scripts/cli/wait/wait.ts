@@ -1,8 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { StatusList } from '../../../lib/status-list.js'
-import { milliseconds } from '../../../lib/verdict/duration.js'
 import { patternMatcher } from '../../../lib/verdict/pattern.js'
-import type { VerdictQuery } from '../../../lib/verdict/rule.js'
+import { MAX_REQUIRED, type VerdictQuery } from '../../../lib/verdict/rule.js'
 import type { Verdict } from '../../../lib/verdict/verdict.js'
 import { askList, askVerdict, NoAnswer, shown, type AskedCommit } from '../connection/verdict-client.js'
 import { SettledStatuses } from './settled-statuses.js'
@@ -16,6 +15,9 @@ const REFUSED = 4
 /** How long one question is left with the service, and how much longer an answer may take. */
 const WAIT_SECONDS = 30
 const ANSWER_MILLISECONDS = 15_000
+
+/** Past the end of the time, for an answer that is on its way. */
+const GRACE_MILLISECONDS = 2_000
 
 /** Without a requirement nobody knows what is still to come: so long nothing may have changed. */
 const QUIET_SECONDS = 10
@@ -37,6 +39,9 @@ export interface WaitingTime {
 export async function waitForVerdict(commit: AskedCommit, query: VerdictQuery, time: WaitingTime): Promise<number> {
   const until = performance.now() + time.milliseconds
   const left = (): number => Math.max(0, until - performance.now())
+  /** An answer that comes after the time is none. */
+  const within = (milliseconds: number): AbortSignal =>
+    AbortSignal.timeout(Math.ceil(Math.min(milliseconds, left() + GRACE_MILLISECONDS)))
   const settled = new SettledStatuses(time.json)
   let pause = FIRST_PAUSE_MILLISECONDS
   let known: string | undefined
@@ -45,7 +50,7 @@ export async function waitForVerdict(commit: AskedCommit, query: VerdictQuery, t
   let failure: NoAnswer | undefined
   /** Shows the list when it is another one than before. @param seconds how long to wait for that */
   const look = async (seconds: number): Promise<boolean> => {
-    const signal = AbortSignal.timeout(seconds * 1000 + ANSWER_MILLISECONDS)
+    const signal = within(seconds * 1000 + ANSWER_MILLISECONDS)
     const found = await askList(commit, known === undefined ? undefined : { etag: known, seconds }, signal)
     // Some proxies answer as if they had not been told what is known.
     if (!found || (known !== undefined && found.etag === known)) return false
@@ -54,15 +59,15 @@ export async function waitForVerdict(commit: AskedCommit, query: VerdictQuery, t
     quietSince = Infinity
     return true
   }
-  const judge = async () => await askVerdict(commit, query, AbortSignal.timeout(ANSWER_MILLISECONDS))
+  const judge = async (rule: VerdictQuery) => await askVerdict(commit, rule, within(ANSWER_MILLISECONDS))
   while (left() > 0) {
     try {
       const seconds = Math.min(WAIT_SECONDS, Math.ceil(left() / 1000), secondsOfQuiet(quietSince))
       const asked = performance.now()
       const isChanged = await look(seconds)
-      verdict = await judge()
+      verdict = await judge(query)
       // What was reported between the two is shown before the verdict that counts it.
-      while (known !== undefined && (await look(0))) verdict = await judge()
+      while (known !== undefined && (await look(0))) verdict = await judge(query)
       failure = undefined
       pause = FIRST_PAUSE_MILLISECONDS
       if (verdict.verdict === 'success') {
@@ -70,7 +75,7 @@ export async function waitForVerdict(commit: AskedCommit, query: VerdictQuery, t
         quietSince = Math.min(quietSince, performance.now())
         if (performance.now() - quietSince >= QUIET_SECONDS * 1000) return settled.end(verdict, SUCCESS)
       } else quietSince = Infinity
-      if (verdict.verdict === 'failure' && (time.failFast || isSettled(settled.list, verdict, query)))
+      if (verdict.verdict === 'failure' && (time.failFast || !(await isToCome(verdict, settled.list, query, judge))))
         return settled.end(verdict, FAILED)
       if (performance.now() - asked < POLL_MILLISECONDS / 2 && (!isChanged || known === undefined))
         await setTimeout(Math.min(POLL_MILLISECONDS, left()))
@@ -87,7 +92,8 @@ export async function waitForVerdict(commit: AskedCommit, query: VerdictQuery, t
     }
   }
   if (verdict?.verdict === 'failure' && !failure) return settled.end(verdict, FAILED)
-  console.error(`commit-status: no verdict in time: ${failure?.message ?? describeMissing(verdict, settled.list)}`)
+  const missing = verdict || !failure ? [describeMissing(verdict, settled.list)] : []
+  console.error(`commit-status: no verdict in time: ${[...missing, ...(failure ? [failure.message] : [])].join('; ')}`)
   return NO_VERDICT
 }
 
@@ -96,15 +102,26 @@ function secondsOfQuiet(since: number): number {
   return Math.max(1, Math.ceil(QUIET_SECONDS - (performance.now() - since) / 1000))
 }
 
-/** Whether nothing that is required is still to come: then a failure is all that there will be. */
-function isSettled(list: StatusList | undefined, { required }: Verdict, { stale }: VerdictQuery): boolean {
-  if (required.some(({ state }) => state === null)) return false
+/** Whether something that is required is still to come: else a failure is all that there will be. */
+async function isToCome(
+  { required }: Verdict,
+  list: StatusList | undefined,
+  { by, stale }: VerdictQuery,
+  judge: (rule: VerdictQuery) => Promise<Verdict>,
+): Promise<boolean> {
+  if (required.some(({ state }) => state === null)) return true
   const patterns = (required.length > 0 ? required.map(({ require }) => require) : ['*']).map(patternMatcher)
-  const oldest = stale === undefined ? -Infinity : Date.now() - (milliseconds(stale) ?? Infinity)
-  return !list?.statuses.some(
-    ({ context, state, updated_at }) =>
-      state === 'pending' && Date.parse(updated_at) >= oldest && patterns.some((matches) => matches(context)),
-  )
+  const pending = (list?.statuses ?? [])
+    .filter(({ context, state }) => state === 'pending' && patterns.some((matches) => matches(context)))
+    .map(({ context }) => context)
+  if (!by?.length && stale === undefined) return pending.length > 0
+  // Who has reported it, and when it is stale, only the service can tell.
+  for (let start = 0; start < pending.length; start += MAX_REQUIRED) {
+    const rule = { require: pending.slice(start, start + MAX_REQUIRED), ...(by && { by }), ...(stale && { stale }) }
+    const { required: judged } = await judge(rule)
+    if (judged.some(({ state }) => state === 'pending')) return true
+  }
+  return false
 }
 
 function describeMissing(verdict: Verdict | undefined, list: StatusList | undefined): string {

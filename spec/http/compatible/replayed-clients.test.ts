@@ -107,6 +107,38 @@ t.test('hub4j in Jenkins: the repository first, then the report; its first statu
   await ask([401], 'GET', '/rate_limit', { Authorization: 'token wrong' })
 })
 
+t.test('githubNotify in Jenkins: limits, user, repository and commit before the report', async (t) => {
+  const { ask, token, sha, stored } = await client(t, '/api/v3')
+  const headers = { Authorization: `token ${token}`, Accept: 'application/vnd.github+json' }
+  await ask([404], 'GET', '/rate_limit', headers)
+  decoded((await ask([200], 'GET', '/users/alice', headers)).body, { id: 'int', login: 'string' })
+  const { body } = await ask([200], 'GET', '/repos/alice/hello', headers)
+  t.match(decoded(body, { id: 'int', full_name: 'string' }), { full_name: 'alice/hello', owner: { login: 'alice' } })
+  const commit = (await ask([200], 'GET', `/repos/alice/hello/commits/${sha}`, headers)).body
+  t.equal(decoded(commit, { sha: 'string' })['sha'], sha)
+  const sent = '{"context":"build","description":"","state":"success","target_url":"http://jenkins/job/1/"}'
+  const saved = await ask([201], 'POST', `/repos/alice/hello/statuses/${sha}`, { ...headers, ...json }, sent)
+  decoded(saved.body, { ...statusTypes, ...times })
+  t.match(await stored(), [{ context: 'build', state: 'success', target_url: 'http://jenkins/job/1/' }])
+})
+
+t.test('Woodpecker with GitHub and GitLab: a report alone, and by the number of the project', async (t) => {
+  const { ask, token, sha, stored } = await client(t, '')
+  const headers = { Authorization: `Bearer ${token}`, Accept: 'application/vnd.github.v3+json', ...json }
+  const body =
+    '{"state":"success","target_url":"https://wp/1","description":"Pipeline was successful","context":"ci/gh"}'
+  const saved = await ask([201], 'POST', `/api/v3/repos/alice/hello/statuses/${sha}`, headers, body)
+  decoded(saved.body, { ...statusTypes, ...times })
+  const lab = { Authorization: `Bearer ${token}`, Accept: 'application/json', ...json }
+  const { id } = decoded((await ask([200], 'GET', '/api/v4/projects/alice%2Fhello', lab)).body, { id: 'int32' })
+  const sent = '{"state":"running","target_url":"https://wp/1","description":"Pipeline is running","context":"ci/lab"}'
+  await ask([201], 'POST', `/api/v4/projects/${String(id)}/statuses/${sha}`, lab, sent)
+  t.match(await stored(), [
+    { context: 'ci/gh', state: 'success' },
+    { context: 'ci/lab', state: 'pending' },
+  ])
+})
+
 t.test('Flux with the provider gitea: version, list and report at /api/v1 of a host of its own', async (t) => {
   const giteaHosts = ['gitea-status.example.com:8443']
   const settings = { giteaHosts, trustedProxies: ['127.0.0.1'] }
