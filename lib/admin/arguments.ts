@@ -41,6 +41,12 @@ export function grantTarget(on: string): { owner: string; repository?: Repositor
   return { owner: on }
 }
 
+/** What people call a token: any text that every store can keep. */
+export function checkTokenName(name: string): string {
+  if (name.includes('\0') || !name.isWellFormed()) throw new ArgumentError(`${JSON.stringify(name)} is no name`)
+  return name
+}
+
 /** As many repositories, and as many patterns, a token may be limited to. */
 const MAX_LIMITS = 100
 

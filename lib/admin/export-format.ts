@@ -19,7 +19,7 @@ import { limitsOf } from '../parts/token-limits.js'
 import { parseFields } from '../report.js'
 import { isOwnerName, parseRepositoryName, type RepositoryName } from '../repository-name.js'
 import { Schema } from '../schema.js'
-import { checkLimits } from './arguments.js'
+import { checkLimits, checkTokenName } from './arguments.js'
 import { jsonLine } from './ndjson.js'
 
 /**
@@ -216,6 +216,7 @@ export function recordOf(line: string): ExportRecord {
     const { id, digest, user, name, scopes, created_at, expires_at, last_used_at } = content
     const limits = limitsOf(content)
     checkLimits(limits)
+    checkTokenName(name)
     for (const time of [created_at, expires_at, last_used_at]) if (time !== null) checkTime(time)
     return {
       type: 'token',

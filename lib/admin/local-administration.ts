@@ -24,7 +24,7 @@ import {
   type ListedToken,
   type RepositoryCounts,
 } from './administration.js'
-import { checkCommit, checkLimits, checkRepository, checkUser, grantTarget } from './arguments.js'
+import { checkCommit, checkLimits, checkRepository, checkTokenName, checkUser, grantTarget } from './arguments.js'
 import { audit, auditGrants, type Actor, type AuditedRepositories, type By } from './audit-log.js'
 import { latestCommits, type ReportedItem } from './reported-commits.js'
 import { exportStore } from './store-export.js'
@@ -77,7 +77,13 @@ export class LocalAdministration implements Administration {
     const unknown = request.scopes.find((scope) => scope !== 'repo')
     if (unknown !== undefined) throw new ArgumentError(`there is no scope ${unknown}`)
     checkLimits(request)
-    const { token, record } = await this.#tokens().create({ ...request, user: checkUser(request.user), expiresAt })
+    const name = checkTokenName(request.name)
+    const { token, record } = await this.#tokens().create({
+      ...request,
+      name,
+      user: checkUser(request.user),
+      expiresAt,
+    })
     this.#audit(by, audited(record), 'token created')
     return { token, ...listed({ ...record, last_used_at: null }) }
   }

@@ -12,7 +12,7 @@ import { callerOf, frameOf, queryOf, type PagesParts } from './parts.js'
 /** How far back a settled commit is looked for. */
 const MAX_COMMITS = 50
 
-/** A list of more than that is not looked through for a badge. */
+/** No context is longer. */
 const MAX_CONTEXT = 255
 
 export function badgeRoutes(parts: PagesParts): readonly Route[] {
@@ -72,8 +72,7 @@ class Look {
     const { name } = this.#found
     if (this.#context === undefined)
       return (await service.states(this.#caller, name, [commit.hex])).states[commit.hex]?.state ?? null
-    const { statuses } = await service.statusList(this.#caller, name, commit.hex)
-    return statuses.find(({ context }) => context === this.#context)?.state ?? null
+    return (await service.status(this.#caller, name, commit.hex, this.#context))?.state ?? null
   }
 
   /** Of the latest commit that is not pending, nor without a status. */

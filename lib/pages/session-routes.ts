@@ -18,7 +18,8 @@ export function sessionRoutes(parts: PagesParts): readonly Route[] {
       const frame = await frameOf(parts, request)
       const code = queryOf(request).get('code')
       if (!sessions || code === null) return fleetingAnswer(200, frame, signInPage(signInUrl, sessions !== undefined))
-      const user = await tried(parts, request, () => sessions.linkUser(code))
+      // Not counted: any page could make its visitors ask for codes, and so lock out all who share their address.
+      const user = sessions.linkUser(code)
       if (user === undefined) return fleetingAnswer(410, frame, linkOverPage)
       return fleetingAnswer(200, frame, confirmPage(base, code, user), FORM_HEADERS)
     },

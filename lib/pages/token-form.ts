@@ -17,15 +17,15 @@ export interface TokenRequest extends TokenLimits {
 /** @throws ArgumentError, in words for who sent the form */
 export function tokenRequest(user: string, form: URLSearchParams, now: number): TokenRequest {
   const name = (form.get('name') ?? '').trim()
-  if (name === '' || Array.from(name).length > MAX_NAME)
-    throw new ArgumentError(`A name has 1 to ${MAX_NAME} characters.`)
+  if (name === '' || Array.from(name).length > MAX_NAME || /[\p{Cc}\p{Cs}]/u.test(name))
+    throw new ArgumentError(`A name has 1 to ${MAX_NAME} characters, on one line.`)
   const expires = form.get('expires') ?? ''
   if (expires !== 'never' && !isExpiry(expires)) throw new ArgumentError('Choose when it expires.')
   return {
     user,
     name,
     ...limitsIn(form),
-    scopes: form.getAll('scope').filter((scope) => scope !== ''),
+    scopes: [...new Set(form.getAll('scope').filter((scope) => scope !== ''))],
     expiresAt: expires === 'never' ? null : new Date(now + EXPIRIES[expires] * DAY).toISOString(),
   }
 }

@@ -83,6 +83,9 @@ export interface StatusStore {
    */
   serialised?(repository: RepositoryName, commit: ObjectId): SerialisedList | Promise<SerialisedList | LargeList>
 
+  /** The status of one context, where the store has a faster way to it than over `list`. */
+  status?(repository: RepositoryName, commit: ObjectId, context: string): Promise<StoredStatus | undefined>
+
   /** The combined state of each of these commits, in their order, where the store has a faster way than over `list`. */
   states?(repository: RepositoryName, commits: readonly ObjectId[]): Promise<readonly CommitState[]>
 

@@ -171,6 +171,24 @@ export class StatusService {
   }
 
   /**
+   * The status of one context. Checked as `list`.
+   * @returns `undefined` where nothing was reported
+   * @throws ServiceError
+   */
+  async status(
+    caller: Caller,
+    name: RepositoryName | undefined,
+    sha: string,
+    context: string,
+  ): Promise<StoredStatus | undefined> {
+    const { found, commit } = await this.findCommit(caller, name, () => fullCommitId(sha))
+    const { statuses } = this.#parts.store
+    if (statuses.status) return await stored(statuses.status(found.name, commit, context))
+    const all = await stored(statuses.list(found.name, commit))
+    return all.find((status) => status.context === context)
+  }
+
+  /**
    * The combined states of commits. Checked as `list`, but that a commit which is not there is left out.
    * @param shas 1 to `MAX_STATES` full commit ids
    * @throws ServiceError

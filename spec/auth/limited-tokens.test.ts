@@ -183,7 +183,7 @@ t.test('Limits of a host that make no sense let nobody in', async (t) => {
   t.strictSame((await service.list('alice/hello', sha)).statuses, [])
 })
 
-t.test('A token is not made with limits that break their rules', async (t) => {
+t.test('A token is not made with limits or a name that break their rules', async (t) => {
   const { service } = await embed(t)
   const bad: [Limits, RegExp][] = [
     [{ repositories: [] }, /^a token is limited to a list of 1 to 100 repositories$/],
@@ -195,6 +195,8 @@ t.test('A token is not made with limits that break their rules', async (t) => {
     // As a host in JavaScript may have it.
     [{ contexts: 'test' } as unknown as Limits, /list of 1 to 100/],
     [{ access: 'none' } as unknown as Limits, /^access must be read or write, not "none"$/],
+    [{ name: 'a\u0000' } as Limits, /^"a\\u0000" is no name$/],
+    [{ name: '\ud800' } as Limits, /is no name$/],
   ]
   for (const [limits, message] of bad) {
     const request = { user: 'alice', name: '', scopes: ['repo'], expiresAt: null, ...limits }

@@ -1,7 +1,9 @@
 import t from 'tap'
-import { startService, type TestService } from '../fixtures/service.js'
+import { browserIsMissing, openWindow, startBrowser } from '../fixtures/browser.js'
+import { listen } from '../fixtures/embedded.js'
 import { makeRepositoryWithCommit } from '../fixtures/git.js'
 import { sendBytes } from '../fixtures/raw-http.js'
+import { startService, type TestService } from '../fixtures/service.js'
 import { signIn, visit, type Visited } from '../fixtures/visit.js'
 
 const HOUR = 60 * 60 * 1000
@@ -146,9 +148,33 @@ t.test('Guessing links is a failed log-in', async (t) => {
   const link = new URL((await service.admin.createSignIn('alice')).url).searchParams.get('code') ?? ''
   const statuses = []
   statuses.push((await visit(service, '/sign-in', { form: { other: 'field' } })).status)
-  for (const _ of [2, 3, 4]) statuses.push((await open(service, 'wrong')).status)
+  for (const _ of [2, 3, 4]) statuses.push((await visit(service, '/sign-in', { form: { code: 'wrong' } })).status)
   t.strictSame(statuses, [410, 410, 410, 429])
-  t.equal((await open(service, link)).status, 429)
+  t.equal((await visit(service, '/sign-in', { form: { code: link } })).status, 429)
+})
+
+t.test('A page of somebody else locks out nobody', { skip: browserIsMissing }, async (t) => {
+  const service = await startService(t, { settings: { authFailures: { limit: 3, windowSeconds: 600 } } })
+  const page = await listen(t, (_, response) => {
+    const images = Array.from({ length: 20 }, (_, index) => `<img src="${service.url}/sign-in?code=x${index}">`)
+    response.setHeader('Content-Type', 'text/html').end(images.join(''))
+  })
+  const visitor = await (await openWindow(await startBrowser(t))).newPage()
+  const asked: string[] = []
+  visitor.on('request', (request) => asked.push(request.url()))
+  // By another name than the service's: it is another site.
+  await visitor.goto(page.replace('127.0.0.1', 'localhost'), { waitUntil: 'networkidle' })
+  t.equal(asked.filter((url) => url.includes('/sign-in?code=')).length, 20)
+  for (let time = 0; time < 5; time++) {
+    const forged = await fetch(`${service.url}/sign-in`, {
+      method: 'POST',
+      headers: { 'Sec-Fetch-Site': 'cross-site' },
+      body: new URLSearchParams({ code: 'x' }),
+    })
+    t.equal(forged.status, 403)
+  }
+  const { text } = await visit(service, '/sign-in', { form: { code: 'wrong' } })
+  t.match(text, 'The link is no longer good')
 })
 
 t.test('The API knows nothing of sessions, and the pages nothing of tokens', async (t) => {

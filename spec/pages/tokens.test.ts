@@ -73,8 +73,10 @@ t.test('What is wrong in the form is said in it, with what was filled in', async
   const service = await startService(t)
   const cookie = await signIn(service, 'alice')
   const wrong: [Record<string, string>, string][] = [
-    [{ name: ' ' }, 'A name has 1 to 100 characters.'],
-    [{ name: 'x'.repeat(101) }, 'A name has 1 to 100 characters.'],
+    [{ name: ' ' }, 'A name has 1 to 100 characters, on one line.'],
+    [{ name: 'x'.repeat(101) }, 'A name has 1 to 100 characters, on one line.'],
+    [{ name: 'a\u0000b' }, 'A name has 1 to 100 characters, on one line.'],
+    [{ name: 'a\nb' }, 'A name has 1 to 100 characters, on one line.'],
     [{ expires: '8d' }, 'Choose when it expires.'],
     [{ expires: 'toString' }, 'Choose when it expires.'],
     [{ scope: 'admin' }, 'there is no scope admin'],
@@ -87,7 +89,7 @@ t.test('What is wrong in the form is said in it, with what was filled in', async
   const { text } = await visit(service, '/settings/tokens', { cookie, form: { ...form, scope: 'x', name: '"><b>' } })
   t.match(text, 'value="&quot;&gt;&lt;b&gt;"')
   for (const [sent, words] of [
-    [{ scope: 'repo' }, 'A name has 1 to 100 characters.'],
+    [{ scope: 'repo' }, 'A name has 1 to 100 characters, on one line.'],
     [{ name: 'x' }, 'Choose when it expires.'],
   ] as const) {
     const answer = await visit(service, '/settings/tokens', { cookie, form: sent })

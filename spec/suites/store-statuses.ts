@@ -89,6 +89,24 @@ export function statusSuite(t: Test, factory: StoreFactory): void {
     }
   })
 
+  t.test('One context is what the list has of it', async (t) => {
+    const { statuses } = await openedStore(t, factory)
+    const contexts = ['ci', 'ci/', 'ci/build', 'Ci', '*', 'ci\u0000x', '\u{1F600}']
+    for (const context of contexts) await statuses.save(repository, commit, reportOf(context), NOON)
+    const list = await statuses.list(repository, commit)
+    const one = async (context: string, sha = commit) => await statuses.status?.(repository, sha, context)
+    if (statuses.status) {
+      for (const context of contexts)
+        t.strictSame(
+          await one(context),
+          list.find((status) => status.context === context),
+        )
+      for (const context of ['c', 'ci/build/', 'CI', '']) t.equal(await one(context), undefined, context)
+      t.equal(await one('ci', commitId('c0ffe1')), undefined)
+    }
+    t.equal(list.length, contexts.length)
+  })
+
   t.test('The pages of a commit have what its list has, however much that is', async (t) => {
     const { statuses } = await openedStore(t, factory)
     for (const count of [0, 3, 700]) {

@@ -125,6 +125,12 @@ export class LevelStatuses implements StatusStore {
     })
   }
 
+  async status(repository: RepositoryName, commit: ObjectId, context: string): Promise<StoredStatus | undefined> {
+    const key = `${prefix(repository, commit)}${context}`
+    const [value] = await this.#database.read([key])
+    return value === undefined ? undefined : fromStored(repository, key, value)
+  }
+
   async *pages(repository: RepositoryName, commit: ObjectId): AsyncGenerator<StoredStatus[]> {
     const entriesOf = this.#database.snapshot(prefix(repository, commit))
     try {

@@ -92,6 +92,11 @@ const PAGE_OF: Statement = {
 ORDER BY context LIMIT ${PAGE_ROWS}`,
 }
 
+const ONE: Statement = {
+  name: 'one-status',
+  text: `SELECT ${COLUMNS} FROM commit_status.statuses WHERE repository = $1 AND sha = $2 AND context = $3`,
+}
+
 const PREVIOUS =
   'previous_state, previous_description, previous_target_url, previous_updated_at, previous_reporter_user, ' +
   'previous_reporter_token, previous_pending_since'
@@ -180,6 +185,12 @@ export class PostgresStatuses implements StatusStore {
       const statuses = found.reduce((sum, { count }) => sum + count, 0)
       return { ...commitState(found.map(({ state }) => state)), statuses }
     })
+  }
+
+  async status(repository: RepositoryName, commit: ObjectId, context: string): Promise<StoredStatus | undefined> {
+    const key = [repositoryKey(repository), Buffer.from(commit.hex, 'hex'), Buffer.from(context)]
+    const [row] = await this.#database.query<StatusRow>(ONE, key)
+    return row && fromRow(row)
   }
 
   async *pages(repository: RepositoryName, commit: ObjectId): AsyncGenerator<StoredStatus[]> {
