@@ -11,6 +11,9 @@ import { freePort } from './fixtures/free-port.js'
 import { makeRepositoryWithCommit } from './fixtures/git.js'
 import { chapter, codeBlocks } from './fixtures/page.js'
 
+// Packages come from the registry, and the machine may be busy.
+t.setTimeout(300_000)
+
 const root = fileURLToPath(new URL('..', import.meta.url))
 /** By `env`, since tap puts into every environment what its own processes need. */
 const clean = ['-i', `PATH=${process.env['PATH'] ?? ''}`, `HOME=${process.env['HOME'] ?? ''}`]

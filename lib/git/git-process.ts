@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
+import { LRUCache } from 'lru-cache'
 import { ServiceError } from '../errors.js'
 import { RepositoryUnreadable } from './commits.js'
 
@@ -8,6 +9,14 @@ const DEADLINE_MILLISECONDS = 5_000
 /** Processes at once; of one repository fewer, so that one in which git hangs does not hold up the others. */
 const MAX_RUNNING = 8
 const MAX_RUNNING_IN_ONE = 2
+
+/** Those that hang in many repositories do not hold up the others either: a slow one gives up its place, up to a number. */
+const SLOW_MILLISECONDS = 500
+const MAX_RUNNING_WITH_SLOW = 24
+
+/** How long a repository in which git did not come to its end is not asked about again, and how many are remembered. */
+const HUNG_MILLISECONDS = 30_000
+const MAX_HUNG = 10_000
 
 /** Those that wait for their turn: when there are more, the service is overloaded. */
 const MAX_WAITING = 200
@@ -40,6 +49,7 @@ interface Call {
   readonly done: (output: GitOutput) => void
   readonly fail: (reason: Error) => void
   child?: ChildProcess
+  isSlow?: true
 }
 
 /**
@@ -51,6 +61,7 @@ export class GitProcesses {
   readonly #milliseconds: number
   readonly #running = new Set<Call>()
   readonly #waiting = new Set<Call>()
+  readonly #hung = new LRUCache<string, true>({ max: MAX_HUNG, ttl: HUNG_MILLISECONDS })
   #closed = false
 
   constructor({ milliseconds = DEADLINE_MILLISECONDS }: { milliseconds?: number } = {}) {
@@ -64,12 +75,14 @@ export class GitProcesses {
    * @throws RepositoryUnreadable when git cannot be run, takes too long or prints too much; ServiceError `overloaded`
    */
   async run(directory: string, args: readonly string[], maxBytes: number): Promise<GitOutput> {
+    if (this.#hung.has(directory)) throw new RepositoryUnreadable(directory, new Error('git hung there just now'))
     if (this.#waiting.size >= MAX_WAITING) throw new ServiceError('overloaded')
     let timer: NodeJS.Timeout | undefined
     try {
       return await new Promise<GitOutput>((resolve, reject) => {
         const call: Call = { directory, args, maxBytes, done: resolve, fail: reject }
         timer = setTimeout(() => {
+          if (call.child) this.#hung.set(directory, true)
           this.#end(call, `git took longer than ${this.#milliseconds} ms`)
         }, this.#milliseconds)
         this.#waiting.add(call)
@@ -100,8 +113,10 @@ export class GitProcesses {
   /** Begins those whose turn it is. */
   #next(): void {
     for (const call of this.#waiting) {
-      if (this.#running.size >= MAX_RUNNING) return
-      const inOne = [...this.#running].filter(({ directory }) => directory === call.directory)
+      const running = [...this.#running]
+      if (running.length >= MAX_RUNNING_WITH_SLOW) return
+      if (running.filter(({ isSlow }) => !isSlow).length >= MAX_RUNNING) return
+      const inOne = running.filter(({ directory }) => directory === call.directory)
       if (inOne.length < MAX_RUNNING_IN_ONE) this.#start(call)
     }
   }
@@ -117,6 +132,10 @@ export class GitProcesses {
       detached: true,
     })
     call.child = child
+    const slow = setTimeout(() => {
+      call.isSlow = true
+      this.#next()
+    }, SLOW_MILLISECONDS)
     const output: Buffer[] = []
     let [length, error] = [0, '']
     child.stdout.on('data', (chunk: Buffer) => {
@@ -129,6 +148,7 @@ export class GitProcesses {
     })
     child.once('error', call.fail)
     child.once('close', (code) => {
+      clearTimeout(slow)
       this.#running.delete(call)
       call.done({ code, output: Buffer.concat(output), error: error.trim() })
       this.#next()

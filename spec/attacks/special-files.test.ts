@@ -214,3 +214,28 @@ for (const format of formats) {
     },
   )
 }
+
+t.test('Pages of repositories in which git hangs: each within 5 seconds, and the next visits at once', async (t) => {
+  const place = new CommandPlace(t.testdir())
+  for (let number = 0; number < 5; number++) {
+    const options = { public: true }
+    const { directory } = await makeRepositoryWithCommit(place.repositories, `mallory/trap-${number}`, options)
+    makePipe(join(directory, 'packed-refs'))
+  }
+  await makeRepositoryWithCommit(place.repositories, 'alice/hello', { public: true })
+  const service = await place.serve(t)
+  const visit = async (path: string): Promise<number> => {
+    const since = performance.now()
+    const signal = AbortSignal.timeout(PATIENCE_MILLISECONDS)
+    const response = await fetch(service.url + path, { signal, headers: { Accept: 'text/html' } })
+    t.match(await response.text(), path === '/' ? 'mallory/trap-4' : 'alice/hello')
+    t.equal(response.status, 200)
+    return performance.now() - since
+  }
+  const [home, other] = await Promise.all([visit('/'), visit('/repos/alice/hello?ref=main')])
+  t.ok(home < MAX_MILLISECONDS + 1_000, `the home page took ${Math.round(home)} ms`)
+  t.ok(other < MAX_MILLISECONDS - 1_000, `another repository's took ${Math.round(other)} ms`)
+  const again = await visit('/')
+  t.ok(again < MAX_MILLISECONDS - 2_000, `the next visit took ${Math.round(again)} ms`)
+  await stops(t, service)
+})

@@ -15,7 +15,7 @@ import t, { type Test } from 'tap'
 import { GitProcesses } from '../../lib/git/git-process.js'
 import { Refs } from '../../lib/git/refs.js'
 import { git, makeCommit, makeRepository, makeRepositoryWithCommit } from '../fixtures/git.js'
-import { within } from '../fixtures/within.js'
+import { until, within } from '../fixtures/within.js'
 
 interface Scene {
   readonly directory: string
@@ -235,13 +235,51 @@ t.test('Where git hangs in one repository, others are read, and more than may wa
   t.equal(outcomes.filter((outcome) => outcome === 'RepositoryUnreadable').length, 202)
   t.ok(performance.now() - since < 5_000)
   t.equal((await refs.resolve({ directory: other.directory, public: true }, 'main'))?.hex, other.sha)
-  const two = [refs.resolve({ directory, public: true }, 'a'), refs.resolve({ directory, public: true }, 'b')]
-  const third = refs.resolve({ directory, public: true }, 'c')
+  const asked = performance.now()
+  await t.rejects(refs.resolve({ directory, public: true }, 'a'), { cause: { message: 'git hung there just now' } })
+  t.ok(performance.now() - asked < 1_000, 'it is not waited for again and again')
+  processes.close()
+})
+
+t.test('At the end nobody waits for a git that hangs', async (t) => {
+  const { directory } = await scene(t)
+  const other = await makeRepositoryWithCommit(join(t.testdirName, 'others'), 'bob/hello')
+  execFileSync('mkfifo', [join(directory, 'pipe')])
+  appendFileSync(join(directory, 'config'), `[include]\n\tpath = ${join(directory, 'pipe')}\n`)
+  const processes = new GitProcesses()
+  const refs = new Refs(processes)
+  const three = ['a', 'b', 'c'].map(async (name) => await refs.resolve({ directory, public: true }, name))
   t.equal((await refs.resolve({ directory: other.directory, public: true }, 'HEAD'))?.hex, other.sha)
   processes.close()
-  const reasons = await Promise.allSettled([...two, third])
-  for (const one of reasons)
+  for (const one of await Promise.allSettled(three))
     t.match(one, { status: 'rejected', reason: { name: 'RepositoryUnreadable', cause: { message: /closed/ } } })
+})
+
+t.test('Where git hangs in many repositories, others are read within a second or two', async (t) => {
+  const folder = t.testdir()
+  const processes = new GitProcesses()
+  const made = Array.from({ length: 14 }, async (_, index) => {
+    const { directory } = await makeRepositoryWithCommit(folder, `alice/r${index}`)
+    execFileSync('mkfifo', [join(directory, 'pipe')])
+    appendFileSync(join(directory, 'config'), `[include]\n\tpath = ${join(directory, 'pipe')}\n`)
+    return directory
+  })
+  const directories = await Promise.all(made)
+  const honest = await makeRepositoryWithCommit(folder, 'bob/hello')
+  const some = directories.slice(0, 8)
+  const run = async (directory: string) => await processes.run(directory, ['show-ref'], 100)
+  const hanging = Promise.allSettled([...some, ...some].map(run))
+  const refs = new Refs(processes)
+  const since = performance.now()
+  t.equal((await refs.resolve({ directory: honest.directory, public: true }, 'main'))?.hex, honest.sha)
+  // Of the deadline, 5 s, only a part.
+  t.ok(performance.now() - since < 3_500)
+  const more = directories.slice(8)
+  const others = Promise.allSettled([...more, ...more].map(run))
+  await until(() => runningIn(folder) >= 24)
+  t.equal(runningIn(folder), 24, 'and there is an end to it')
+  processes.close()
+  await Promise.all([hanging, others])
 })
 
 t.test('No more than eight gits run at once, and none after the end', async (t) => {
@@ -256,10 +294,7 @@ t.test('No more than eight gits run at once, and none after the end', async (t) 
   const directories = await Promise.all(made)
   const runs = [...directories, ...directories].map((directory) => processes.run(directory, ['show-ref'], 100))
   const outcomes = Promise.allSettled(runs)
-  const commands = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(commandOf)
-  t.equal(commands.filter((command) => command.startsWith(`git\0--git-dir=${folder}`)).length, 8)
+  t.equal(runningIn(folder), 8)
   t.ok((await outcomes).every(({ status }) => status === 'rejected'))
   processes.close()
   await t.rejects(processes.run(folder, ['show-ref'], 100), { cause: { message: 'the service is closed' } })
@@ -304,6 +339,14 @@ t.test('More output than may be is no answer', async (t) => {
     cause: { message: 'git printed more than 10 bytes' },
   })
 })
+
+/** How many gits run in repositories of a folder. */
+function runningIn(folder: string): number {
+  const commands = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(commandOf)
+  return commands.filter((command) => command.startsWith(`git\0--git-dir=${folder}`)).length
+}
 
 function commandOf(pid: string): string {
   try {
