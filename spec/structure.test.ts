@@ -35,6 +35,7 @@ const owners = {
     'lib/git/commit-finder.ts',
     'lib/git/commit-log.ts',
     'lib/git/confirmed-commits.ts',
+    'lib/git/git-process.ts',
     'lib/git/refs.ts',
     'lib/http/compatible/listing.ts',
     'lib/http/compatible/projects.ts',

@@ -10,7 +10,7 @@ const DEADLINE_MILLISECONDS = 5_000
 const MAX_RUNNING = 8
 const MAX_RUNNING_IN_ONE = 2
 
-/** Those that hang in many repositories do not hold up the others either: a slow one gives up its place, up to a number. */
+/** Nor do those that hang in many repositories: a slow one gives up its place, up to a number. */
 const SLOW_MILLISECONDS = 500
 const MAX_RUNNING_WITH_SLOW = 24
 

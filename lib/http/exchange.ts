@@ -38,8 +38,8 @@ export class Exchange {
   readonly #logger: Logger
   readonly #meter: Meter
   readonly #usual: OutgoingHttpHeaders | undefined
-  readonly #id: string
   readonly #startedAt = performance.now()
+  #knownId: string | undefined
 
   /** @param parts.headers of whatever is answered, unless the answer has others */
   constructor(
@@ -54,7 +54,11 @@ export class Exchange {
     this.#logger = parts.logger
     this.#meter = parts.meter
     this.#usual = parts.headers
-    this.#id = requestId(request)
+  }
+
+  /** Made when it is told: thousands may wait for an answer. */
+  get #id(): string {
+    return (this.#knownId ??= requestId(this.request))
   }
 
   /**

@@ -24,6 +24,10 @@ export interface WaitingRequest {
   readonly sha: string
 }
 
+function knowsAny({ headers }: IncomingMessage): boolean {
+  return headers['if-none-match'] !== undefined
+}
+
 type Look = () => Eventual<WaitedAnswer>
 
 /**
@@ -65,17 +69,16 @@ export class Waiting {
     const over = (): void => {
       wait.end()
     }
-    response.once('close', over)
-    socket.once('end', over)
+    response.on('close', over)
+    socket.on('end', over)
     if (socket.readableEnded) over()
     const begun = performance.now()
     const left = (): number => seconds * 1000 - (performance.now() - begun)
     try {
       let waited = 0
-      const found = await first()
-      // Of a list, only who knows one can wait for another.
-      if (found.isPending === undefined && request.headers['if-none-match'] === undefined) return found
-      let changesIn = await this.#pending(request, found)
+      let changesIn = await this.#pending(request, await first())
+      // Of a list, only who knows one can wait for another. The answer of a look is not kept while it is waited.
+      if (typeof changesIn !== 'number' && changesIn.isPending === undefined && !knowsAny(request)) return changesIn
       while (typeof changesIn === 'number') {
         const since = performance.now()
         await wait.next(Math.min(left(), changesIn))
@@ -86,6 +89,7 @@ export class Waiting {
       }
       return { ...changesIn, waited, headers: { 'Preference-Applied': `wait=${seconds}` } }
     } finally {
+      response.off('close', over)
       socket.off('end', over)
       wait.close()
     }
