@@ -17,7 +17,7 @@ export async function openStore(address: string, logger?: Logger, meter?: Meter,
   }
   if (!isDatabaseUrl(address)) throw new TypeError(`no store of this kind: ${withoutPassword(address)}`)
   const { PostgresStore } = await import('../store/postgres/postgres-store.js')
-  return await PostgresStore.open(address, logger, meter)
+  return await PostgresStore.open(address, logger, meter, shares)
 }
 
 /**

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { SAVE } from '../../lib/store/postgres/save-reports.js'
-import { LIST } from '../../lib/store/postgres/statuses.js'
+import { COLUMNS } from '../../lib/store/postgres/status-rows.js'
 import { binary, PostgresServer, sql } from '../fixtures/postgres.js'
 import type { Case, Row, Setting } from './setting.js'
 import { makeRepositoryOf, realisticReport, type MadeRepository } from './data.js'
@@ -170,7 +170,8 @@ function saveScript(): string {
 }
 
 function listScript(): string {
-  return `${PICK}${LIST.text.replace('$1', "'alice/limit/'::bytea").replace('$2', ANY_SHA).replace('$3', '101')};\n`
+  return `${PICK}SELECT ${COLUMNS} FROM commit_status.statuses
+WHERE repository = 'alice/limit/'::bytea AND sha = ${ANY_SHA} ORDER BY context LIMIT 101;\n`
 }
 
 /** Transactions a second. */

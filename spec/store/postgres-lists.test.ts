@@ -1,8 +1,10 @@
 import pg from 'pg'
 import t from 'tap'
 import { openStore } from '../../lib/embedding/open-store.js'
-import { serialisedList, toText, type LargeList } from '../../lib/status-list.js'
-import { LIST_SEVERAL } from '../../lib/store/postgres/statuses.js'
+import { shownStatus } from '../../lib/commit-status.js'
+import { serialisedList, toText, type LargeList, type SerialisedList } from '../../lib/status-list.js'
+import { PostgresStore } from '../../lib/store/postgres/postgres-store.js'
+import { LISTS } from '../../lib/store/postgres/statuses.js'
 import { commitId, repositoryNamed } from '../fixtures/names.js'
 import { isMissing, PostgresServer, sql } from '../fixtures/postgres.js'
 import { reportOf } from '../fixtures/report.js'
@@ -75,6 +77,51 @@ t.test('Lists that are asked for together', { skip: isMissing }, async (t) => {
     },
   )
 
+  t.test('A list in memory is sent while PostgreSQL has the same, and no longer', async (t) => {
+    const url = await server.database()
+    const [store, other] = [await PostgresStore.open(url), await PostgresStore.open(url)]
+    const [name, commit] = [repositoryNamed('alice/hello'), commitId('c0ffee')]
+    t.teardown(async () => {
+      await store.close()
+      await other.close()
+    })
+    const serialised = async (): Promise<SerialisedList> => {
+      const list = await store.statuses.serialised(name, commit)
+      if (!('bytes' in list)) throw new Error('it is large')
+      return list
+    }
+    const empty = await serialised()
+    t.equal(await serialised(), empty)
+    const reports = [
+      reportOf('ci'),
+      reportOf('ci', { state: 'failure' }),
+      reportOf('ci', { state: 'failure', description: '' }),
+      // What texts hold is not taken for what stands between them.
+      reportOf('ci', { state: 'failure', description: 'x,1ty' }),
+      reportOf('ci', { state: 'failure', description: 'x', target_url: 'https://y' }),
+      reportOf('ci', { state: 'failure', description: 'x,9thttps://y' }),
+      reportOf('ci', { state: 'failure', reporter: { user: 'alice', token: null } }),
+      reportOf('ci', { state: 'failure', reporter: { user: 'bob', token: null } }),
+      reportOf('ci,x'),
+    ]
+    const seen = new Set([empty])
+    for (const report of reports) {
+      await other.statuses.save(name, commit, report, 0)
+      const list = await serialised()
+      t.notOk(seen.has(list))
+      seen.add(list)
+      t.strictSame(JSON.parse(list.bytes.toString()), {
+        ...(JSON.parse(list.bytes.toString()) as object),
+        statuses: (await other.statuses.list(name, commit)).map(shownStatus),
+      })
+      t.equal(await serialised(), list, 'it is not read again')
+    }
+    await other.statuses.remove(name, commit, 'ci,x')
+    t.match((await serialised()).reporters.users, ['bob'])
+    await other.deleteRepository(name)
+    t.strictSame((await serialised()).bytes, empty.bytes)
+  })
+
   t.test('Each is looked up by its key, whatever PostgreSQL thinks of the size of repositories', async (t) => {
     const url = await server.database()
     const fill = (
@@ -92,11 +139,12 @@ t.test('Lists that are asked for together', { skip: isMissing }, async (t) => {
     await client.connect()
     // As PostgreSQL may do with what it has carried out a few times.
     await client.query('SET plan_cache_mode = force_generic_plan')
-    await client.query(`PREPARE lists (bytea[], bytea[], bigint) AS ${LIST_SEVERAL.text}`)
-    const asked = "ARRAY['alice/large/'::bytea, 'alice/large/'], ARRAY['\\x00'::bytea, '\\x01']"
+    await client.query(`PREPARE lists (bytea[], bytea[], text[], bigint) AS ${LISTS.text}`)
+    const asked = "ARRAY['alice/large/'::bytea, 'alice/large/'], ARRAY['\\x00'::bytea, '\\x01'], ARRAY[NULL, 'known']"
     const { rows } = await client.query(`EXPLAIN (COSTS OFF) EXECUTE lists (${asked}, 101)`)
     const text = JSON.stringify(rows)
     t.match(text, /Index Cond: \(\(repository = c\.in_repository\) AND \(sha = /, text)
-    t.notMatch(text, /Filter/)
+    // The one filter is whether the digest is known, which is looked at once for a list.
+    t.notMatch(text.replaceAll('One-Time Filter', ''), /Filter|Seq Scan on statuses/)
   })
 })

@@ -1,4 +1,5 @@
 import { StoreUnavailable } from '../../errors.js'
+import { cacheShares, type CacheShares } from '../../parts/cache-shares.js'
 import type { Prompt } from '../../parts/eventual.js'
 import type { FailureBudget } from '../../parts/failure-budget.js'
 import { silentLogger, type Logger } from '../../parts/logger.js'
@@ -33,12 +34,12 @@ export class PostgresStore implements Store {
   readonly #ids = new StatusIds()
   #closing: Promise<void> | undefined
 
-  private constructor(database: PostgresDatabase, logger: Logger, meter: Meter) {
+  private constructor(database: PostgresDatabase, logger: Logger, meter: Meter, shares: CacheShares) {
     this.#database = database
     this.#meter = meter
     this.#health = new Health(database, logger, meter)
     this.#writer = new PostgresWriter(async (reports) => await this.#save(reports), logger)
-    this.statuses = new PostgresStatuses(database, this.#writer)
+    this.statuses = new PostgresStatuses(database, this.#writer, meter, shares.lists)
     this.tokens = new PostgresTokens(database, this.#writer)
     this.grants = new PostgresGrants(database, this.#writer)
     this.contents = new PostgresContents(database)
@@ -50,9 +51,15 @@ export class PostgresStore implements Store {
   /**
    * Opens the store in a database.
    * @param url as `pg` takes it
+   * @param shares what its caches may take in memory
    * @throws StoreUnavailable when the database cannot be used, or its tables are not of this program's version
    */
-  static async open(url: string, logger: Logger = silentLogger, meter: Meter = noopMeter): Promise<PostgresStore> {
+  static async open(
+    url: string,
+    logger: Logger = silentLogger,
+    meter: Meter = noopMeter,
+    shares: CacheShares = cacheShares(),
+  ): Promise<PostgresStore> {
     const database = new PostgresDatabase(url, logger)
     try {
       await checkVersion(database)
@@ -60,7 +67,7 @@ export class PostgresStore implements Store {
       await database.close()
       throw error
     }
-    return new PostgresStore(database, logger, meter)
+    return new PostgresStore(database, logger, meter, shares)
   }
 
   async renameRepository(from: RepositoryName, to: RepositoryName): Promise<void> {

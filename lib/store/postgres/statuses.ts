@@ -12,11 +12,14 @@ import {
   type SerialisedList,
   type StatusText,
 } from '../../status-list.js'
+import { cacheShares } from '../../parts/cache-shares.js'
+import { noopMeter, type Meter } from '../../parts/meter.js'
 import { Gate } from '../gate.js'
 import { sizeOf } from '../queue-bounds.js'
 import { batchLoader, type BatchLoader } from './batch-loader.js'
 import type { Connection, Statement } from './connection.js'
 import type { PostgresDatabase, Snapshot } from './database.js'
+import { digestOf, KnownLists, type KnownList } from './known-lists.js'
 import { COLUMNS, fromRow, repositoryKey, VALUES_FROM_2, type ReportRow, type StatusRow } from './status-rows.js'
 import type { PostgresWriter } from './writer.js'
 
@@ -29,21 +32,19 @@ const MAX_READS = 4
 /** Lists at a time that are too large for the memory: each has a connection for as long as its client reads. */
 const MAX_LARGE_LISTS = 8
 
-export const LIST: Statement = {
-  name: 'list',
-  text: `SELECT ${COLUMNS} FROM commit_status.statuses WHERE repository = $1 AND sha = $2 ORDER BY context LIMIT $3`,
-}
-
 /**
  * For each commit apart: of `sha = ANY (…)`, or without the inner order, PostgreSQL may think that reading the whole
- * repository is as good.
+ * repository is as good. Of a list whose digest is known there is one row, without a status.
  */
-export const LIST_SEVERAL: Statement = {
-  name: 'list-several',
-  text: `SELECT c.at, s.*
-FROM unnest($1::bytea[], $2::bytea[]) WITH ORDINALITY AS c (in_repository, commit, at)
-CROSS JOIN LATERAL (SELECT ${COLUMNS} FROM commit_status.statuses
-  WHERE repository = c.in_repository AND sha = c.commit ORDER BY context LIMIT $3) AS s ORDER BY c.at, s.context`,
+export const LISTS: Statement = {
+  name: 'lists',
+  text: `SELECT c.at, d.digest, s.*
+FROM unnest($1::bytea[], $2::bytea[], $3::text[]) WITH ORDINALITY AS c (in_repository, commit, known, at)
+CROSS JOIN LATERAL (SELECT ${digestOf('f')} AS digest FROM (SELECT * FROM commit_status.statuses
+  WHERE repository = c.in_repository AND sha = c.commit ORDER BY context LIMIT $4) AS f) AS d
+LEFT JOIN LATERAL (SELECT ${COLUMNS} FROM commit_status.statuses
+  WHERE repository = c.in_repository AND sha = c.commit AND d.digest IS DISTINCT FROM c.known
+  ORDER BY context LIMIT $4) AS s ON true ORDER BY c.at, s.context`,
 }
 
 /** One row for each state that a commit has; for each commit apart, as `LIST_SEVERAL`. */
@@ -58,9 +59,7 @@ CROSS JOIN LATERAL (SELECT state, count(*)::float8 AS count FROM commit_status.s
 /** Of a commit without statuses it is null. */
 const DIGESTS: Statement = {
   name: 'digests',
-  text: `SELECT c.at, (SELECT md5(string_agg(md5(concat_ws(',', encode(s.context, 'hex'), s.id, s.state,
-    s.updated_at::text, coalesce('d' || s.description, ''), coalesce('t' || s.target_url, ''),
-    encode(s.reporter_user, 'hex'))), ',' ORDER BY s.context))
+  text: `SELECT c.at, (SELECT ${digestOf('s')}
   FROM commit_status.statuses AS s WHERE s.repository = c.in_repository AND s.sha = c.commit) AS digest
 FROM unnest($1::bytea[], $2::bytea[]) WITH ORDINALITY AS c (in_repository, commit, at)`,
 }
@@ -130,13 +129,21 @@ const COUNT: Statement = {
 export class PostgresStatuses implements StatusStore {
   readonly #database: PostgresDatabase
   readonly #writer: PostgresWriter<ReportRow, SavedStatus>
-  readonly #lists: BatchLoader<CommitKey, readonly StatusRow[]>
+  readonly #lists: BatchLoader<AskedList, FoundRows>
+  readonly #known: KnownLists
   readonly #reads = new Gate(MAX_READS, Infinity)
   readonly #largeLists = new Gate(MAX_LARGE_LISTS, 0)
 
-  constructor(database: PostgresDatabase, writer: PostgresWriter<ReportRow, SavedStatus>) {
+  /** @param cacheBytes of lists that are kept in memory as they are sent */
+  constructor(
+    database: PostgresDatabase,
+    writer: PostgresWriter<ReportRow, SavedStatus>,
+    meter: Meter = noopMeter,
+    cacheBytes = cacheShares().lists,
+  ) {
     this.#database = database
     this.#writer = writer
+    this.#known = new KnownLists(cacheBytes, meter)
     this.#lists = batchLoader(async (keys) => await this.#find(keys))
   }
 
@@ -170,8 +177,16 @@ export class PostgresStatuses implements StatusStore {
   }
 
   async serialised(repository: RepositoryName, commit: ObjectId): Promise<SerialisedList | LargeList> {
-    const rows = await this.#few(repository, commit)
-    return rows ? serialisedList(rows.map(fromRow).map(toText)) : await this.#many(repository, commit)
+    const key = nameOf({ repository, commit })
+    const known = this.#known.get(key)
+    const { rows, digest } = await this.#ask({ repository, commit, known })
+    const isSame = known?.digest === digest
+    this.#known.looked(isSame)
+    if (isSame) return known.list
+    if (rows.length > FEW_ROWS) return await this.#many(repository, commit)
+    const list = serialisedList(rows.map(fromRow).map(toText))
+    this.#known.set(key, { list, digest })
+    return list
   }
 
   async states(repository: RepositoryName, commits: readonly ObjectId[]): Promise<readonly CommitState[]> {
@@ -247,8 +262,12 @@ export class PostgresStatuses implements StatusStore {
 
   /** `undefined` when there are more. */
   async #few(repository: RepositoryName, commit: ObjectId): Promise<readonly StatusRow[] | undefined> {
-    const rows = await this.#database.keepingOpen(async () => await this.#lists.load({ repository, commit }))
+    const { rows } = await this.#ask({ repository, commit, known: undefined })
     return rows.length > FEW_ROWS ? undefined : rows
+  }
+
+  async #ask(asked: AskedList): Promise<FoundRows> {
+    return await this.#database.keepingOpen(async () => await this.#lists.load(asked))
   }
 
   async #many(repository: RepositoryName, commit: ObjectId): Promise<SerialisedList | LargeList> {
@@ -283,30 +302,46 @@ export class PostgresStatuses implements StatusStore {
   }
 
   /** The lists of commits, each asked for once. */
-  async #find(keys: readonly CommitKey[]): Promise<(key: CommitKey) => readonly StatusRow[]> {
-    const asked = new Map(keys.map((key) => [nameOf(key), key]))
-    const repositories = [...asked.values()].map(({ repository }) => repositoryKey(repository))
-    const shas = [...asked.values()].map(({ commit }) => Buffer.from(commit.hex, 'hex'))
-    if (asked.size === 1) {
-      const rows = await this.#database.query<StatusRow>(LIST, [repositories[0], shas[0], FEW_ROWS + 1])
-      return () => rows
-    }
-    const rows = await this.#database.query<StatusRow & { at: string }>(LIST_SEVERAL, [
-      repositories,
-      shas,
+  async #find(lists: readonly AskedList[]): Promise<(asked: AskedList) => FoundRows> {
+    const asked = new Map(lists.map((list) => [questionOf(list), list]))
+    const rows = await this.#database.query<ListRow>(LISTS, [
+      [...asked.values()].map(({ repository }) => repositoryKey(repository)),
+      [...asked.values()].map(({ commit }) => Buffer.from(commit.hex, 'hex')),
+      [...asked.values()].map(({ known }) => known?.digest ?? null),
       FEW_ROWS + 1,
     ])
-    const names = [...asked.keys()]
-    const lists = new Map<string, StatusRow[]>()
+    const questions = [...asked.keys()]
+    const found = new Map<string, { readonly digest: string; readonly rows: StatusRow[] }>()
     for (const row of rows) {
       // PostgreSQL counts from 1.
-      const { [Number(row.at) - 1]: name = '' } = names
-      const list = lists.get(name)
-      if (list) list.push(row)
-      else lists.set(name, [row])
+      const { [Number(row.at) - 1]: question = '' } = questions
+      const list = found.get(question) ?? { digest: row.digest ?? NO_STATUS, rows: [] }
+      found.set(question, list)
+      if (row.sha) list.rows.push(row)
     }
-    return (key) => lists.get(nameOf(key)) ?? []
+    return (list) => found.get(questionOf(list)) ?? { digest: NO_STATUS, rows: [] }
   }
+}
+
+/** In place of a digest, of a commit without statuses. */
+const NO_STATUS = ''
+
+interface AskedList extends CommitKey {
+  /** What is sent again if it has not changed. */
+  readonly known: KnownList | undefined
+}
+
+interface FoundRows {
+  readonly digest: string
+  /** None if the list is the one that is known. */
+  readonly rows: readonly StatusRow[]
+}
+
+/** A status, or of a list without one, or known, the digest alone. */
+type ListRow = { readonly at: string; readonly digest: string | null } & (StatusRow | { readonly sha: null })
+
+function questionOf({ repository, commit, known }: AskedList): string {
+  return `${nameOf({ repository, commit })} ${known?.digest ?? '-'}`
 }
 
 interface StateRow {

@@ -1,0 +1,58 @@
+import { LRUCache } from 'lru-cache'
+import type { Meter } from '../../parts/meter.js'
+import type { SerialisedList } from '../../status-list.js'
+
+/** A list as it is sent, and what PostgreSQL tells it by. */
+export interface KnownList {
+  readonly list: SerialisedList
+  readonly digest: string
+}
+
+/** What a list takes in memory besides its bytes, about. */
+const LIST_BYTES = 1_000
+
+/**
+ * Lists that were read. Another instance may have changed them: PostgreSQL is asked, by the digest, before one is sent
+ * again.
+ */
+export class KnownLists {
+  readonly #known: LRUCache<string, KnownList>
+  readonly #meter: Meter
+
+  /** @param most bytes of all together */
+  constructor(most: number, meter: Meter) {
+    this.#meter = meter
+    this.#known = new LRUCache({ maxSize: most, sizeCalculation: ({ list }) => list.bytes.length + LIST_BYTES })
+    meter.cacheSize('lists', () => this.#known.calculatedSize)
+  }
+
+  get(key: string): KnownList | undefined {
+    return this.#known.get(key)
+  }
+
+  /** @param isSame whether what was known is what is there */
+  looked(isSame: boolean): void {
+    this.#meter.cacheLookup('lists', isSame)
+  }
+
+  set(key: string, list: KnownList): void {
+    this.#known.set(key, list)
+  }
+}
+
+/**
+ * An expression of SQL for what tells a list from every other one: all that is shown of its statuses, and who reported
+ * them. Texts stand behind their lengths, so that no text can pass for another.
+ * @param rows the name of the rows, of one commit; without any it is null
+ */
+export function digestOf(rows: string): string {
+  const columns = [
+    `encode(${rows}.context, 'hex')`,
+    ...['id', 'state', 'created_at', 'updated_at'].map((column) => `${rows}.${column}`),
+    `octet_length(${rows}.description) || 'd' || ${rows}.description`,
+    `octet_length(${rows}.target_url) || 't' || ${rows}.target_url`,
+    `'r' || encode(${rows}.reporter_user, 'hex')`,
+  ]
+  const all = `string_agg(concat_ws(',', ${columns.join(', ')}), ',' ORDER BY ${rows}.context)`
+  return `sha256(convert_to(${all}, 'UTF8'))::text`
+}
