@@ -114,9 +114,21 @@ t.test('The command prints a link for the address that is given, and ends sessio
   const run = async (...args: string[]) => (await place.run(['sign-in', 'alice', ...args])).stdout
   const elsewhere = await run('--url', 'https://status.example.com')
   t.match(elsewhere, /^https:\/\/status\.example\.com\/sign-in\?code=[\w-]{32}\n$/)
+  const below = await run('--url', 'https://ci.example.com/status')
+  t.match(below, /^https:\/\/ci\.example\.com\/status\/sign-in\?code=[\w-]{32}\n$/)
   t.match(JSON.parse(await run('--json')), { expires_at: /Z$/, url: /^http/ })
-  t.equal(await run('--end'), 'ended 2 sessions and links of alice\n')
+  t.equal(await run('--end'), 'ended 3 sessions and links of alice\n')
   t.equal(await run('--end', '--json'), '{"ended":0}\n')
+})
+
+t.test('An address that is given takes the place of publicUrl, its path included', async (t) => {
+  const place = new CommandPlace(t.testdir())
+  const environment = { COMMIT_STATUS_PUBLIC_URL: 'https://ci.example.com/status' }
+  await place.serve(t, { environment })
+  for (const url of ['https://ci.example.com/status', 'https://ci.example.com/status/', 'https://other.example.com']) {
+    const { stdout } = await place.run(['sign-in', 'alice', '--url', url], { environment })
+    t.match(stdout, `${url.replace(/\/$/, '')}/sign-in?code=`)
+  }
 })
 
 t.test('Without a running service there is nothing to sign in to', async (t) => {
