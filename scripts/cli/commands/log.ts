@@ -1,11 +1,10 @@
 import type { Command } from 'commander'
 import { jsonLine } from '../../../lib/admin/ndjson.js'
-import { MAX_STATES } from '../../../lib/commit-status.js'
+import { MAX_FAILED, MAX_STATES, type CommitState } from '../../../lib/commit-status.js'
 import { errorMessage } from '../../../lib/errors.js'
 import { CheckoutError, clonedRepository } from '../connection/checkout.js'
 import { gitLog, gitPager, type LogLine } from '../connection/git-log.js'
 import { checkedUrl, givenToken, urlOption } from './address-options.js'
-import type { KnownState } from '../connection/state-client.js'
 import { failedList, sign } from '../terminal/colours.js'
 import { explain } from '../terminal/help.js'
 import { openPager, plainPage } from '../terminal/pager.js'
@@ -16,7 +15,7 @@ interface LogOptions {
   readonly json?: true
 }
 
-type States = ReadonlyMap<string, KnownState> | undefined
+type States = ReadonlyMap<string, CommitState> | undefined
 
 /** `git log` for people, with what a service knows of each commit. */
 export function logCommand(program: Command): void {
@@ -46,8 +45,8 @@ export function logCommand(program: Command): void {
   explain(log, {
     more: [
       'Whatever git log takes can be given; on a terminal a pager shows it, as git does. Exit status: that of git log.',
-      `The service is asked once for ${MAX_STATES} commits. When it cannot be reached that is said once, and the log ` +
-        'is shown all the same.',
+      `The service is asked once for ${MAX_STATES} commits. Ten contexts that failed are named, ${MAX_FAILED} with ` +
+        '--json. When the service cannot be reached that is said once, and the log is shown all the same.',
     ],
     examples: [
       'commit-status log --url https://status.example.com',
@@ -68,7 +67,7 @@ function argumentsOf({ args }: Command): string[] {
 async function show(
   args: readonly string[],
   isJson: boolean,
-  ask: (shas: readonly string[]) => Promise<ReadonlyMap<string, KnownState>>,
+  ask: (shas: readonly string[]) => Promise<ReadonlyMap<string, CommitState>>,
 ): Promise<number> {
   const isTerminal = process.stdout.isTTY && !isJson
   const isColoured = isTerminal ? process.env['NO_COLOR'] === undefined : process.env['FORCE_COLOR'] !== undefined
@@ -117,9 +116,9 @@ async function* batches(lines: AsyncIterable<LogLine>): AsyncGenerator<readonly 
   if (batch.length > 0) yield batch
 }
 
-function lineOf({ before, sha, text }: LogLine, known: KnownState | undefined): string {
+function lineOf({ before, sha, text }: LogLine, known: CommitState | undefined): string {
   if (sha === undefined) return `${text}\n`
-  const failed = known && known.failed.length > 0 ? `  ${failedList(known.failed)}` : ''
+  const failed = known?.failed && known.failed.length > 0 ? `  ${failedList(known.failed)}` : ''
   return `${before}${sign(known?.state)} ${text}${failed}\n`
 }
 

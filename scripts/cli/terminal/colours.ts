@@ -26,9 +26,14 @@ export function sign(state: keyof typeof SIGNS | null | undefined): string {
   return state ? styleText(COLOURS[state], SIGNS[state], { stream }) : styleText('dim', '·', { stream })
 }
 
-/** The contexts that failed. */
+/** What a line has room for. */
+const SHOWN_CONTEXTS = 10
+
+/** The contexts that failed, the first of them. */
 export function failedList(contexts: readonly string[]): string {
-  return styleText('red', `[${contexts.map(visible).join(', ')}]`, { stream: process.stdout })
+  const shown = contexts.slice(0, SHOWN_CONTEXTS).map(visible)
+  const more = contexts.length > shown.length ? ['…'] : []
+  return styleText('red', `[${[...shown, ...more].join(', ')}]`, { stream: process.stdout })
 }
 
 export function emphasised(text: string): string {
