@@ -173,6 +173,68 @@ t.test('On a terminal it is paged and coloured', async (t) => {
   t.equal(ended.status, 0)
 })
 
+t.test('The settings of git say whether it is paged and coloured, and arguments go before them', async (t) => {
+  const { place, checkout, second, environment, report } = await checkoutOf(t)
+  await report(second, { state: 'failure', context: 'test' })
+  const run = async (kind: 'run' | 'runOnTerminal', given: Record<string, string>, ...args: string[]) => {
+    const settings = Object.entries({ 'core.pager': 'sed s/second/paged/', ...given }).filter(([name]) =>
+      name.includes('.'),
+    )
+    const variables = settings.flatMap(([name, value], index) => [
+      [`GIT_CONFIG_KEY_${index}`, name],
+      [`GIT_CONFIG_VALUE_${index}`, value],
+    ])
+    const more = Object.entries(given).filter(([name]) => !name.includes('.'))
+    const { status, stdout } = await place[kind](['log', '-1', '--no-decorate', ...args], {
+      environment: {
+        ...environment,
+        TERM: 'xterm',
+        ...(Object.fromEntries([...variables, ...more]) as Record<string, string>),
+        GIT_CONFIG_COUNT: String(settings.length),
+      },
+      directory: checkout,
+    })
+    t.equal(status, 0)
+    const colours = [
+      stdout.includes('\u001b[31m✗\u001b[39m'),
+      stdout.includes('\u001b[31m[test]\u001b[39m'),
+      stdout.includes('\u001b[33m'),
+    ]
+    t.equal(new Set(colours).size, 1, 'signs, contexts and what is of git are as one')
+    return [stdout.includes('paged'), colours[0]]
+  }
+  const [paged, coloured] = [true, true]
+  t.strictSame(await run('runOnTerminal', {}), [paged, coloured])
+  t.strictSame(await run('runOnTerminal', { 'pager.log': 'false' }), [!paged, coloured])
+  t.strictSame(await run('runOnTerminal', { 'pager.log': 'true' }), [paged, coloured])
+  t.strictSame(await run('runOnTerminal', { 'core.pager': 'cat', 'pager.log': 'sed s/second/paged/' }), [
+    paged,
+    coloured,
+  ])
+  t.strictSame(await run('runOnTerminal', { 'core.pager': 'cat' }), [!paged, coloured])
+  t.strictSame(await run('runOnTerminal', {}, '--no-color'), [paged, !coloured])
+  t.strictSame(await run('runOnTerminal', {}, '--color=never', '--color=auto'), [paged, coloured])
+  t.strictSame(await run('runOnTerminal', { 'color.ui': 'never' }), [paged, !coloured])
+  t.strictSame(await run('runOnTerminal', { 'color.ui': 'never' }, '--color'), [paged, coloured])
+  t.strictSame(await run('runOnTerminal', { 'color.ui': 'never', 'color.diff': 'auto' }), [paged, coloured])
+  t.strictSame(await run('runOnTerminal', { 'color.pager': 'false' }), [paged, !coloured])
+  t.strictSame(await run('runOnTerminal', { 'color.pager': 'false', 'pager.log': 'false' }), [!paged, coloured])
+  t.strictSame(await run('runOnTerminal', { NO_COLOR: '1' }), [paged, !coloured])
+  t.strictSame(await run('run', {}), [!paged, !coloured])
+  t.strictSame(await run('run', {}, '--color=always'), [!paged, coloured])
+  t.strictSame(await run('run', {}, '--color=always', '--'), [!paged, coloured])
+  t.strictSame(await run('run', {}, '--color=auto'), [!paged, !coloured])
+  t.strictSame(await run('run', { 'color.ui': 'always' }), [!paged, coloured])
+  t.strictSame(await run('run', { FORCE_COLOR: '1' }), [!paged, coloured])
+  t.strictSame(await run('run', { FORCE_COLOR: '1' }, '--no-color'), [!paged, !coloured])
+})
+
+t.test('-z, which ends lines otherwise, is wrong use; a path of that name is none', async (t) => {
+  const { log } = await checkoutOf(t)
+  t.match(await log('-z'), { status: 2, stdout: '', stderr: /-z cannot be given/ })
+  t.strictSame(await log('--', '-z'), { status: 0, stdout: '', stderr: '' })
+})
+
 t.test('Without an address, or outside of a checkout, it says what is missing', async (t) => {
   const { place, environment } = await checkoutOf(t)
   t.match(await place.run(['log'], { directory: place.folder }), { status: 2, stderr: /no address of the service/ })
