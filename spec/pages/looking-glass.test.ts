@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { browserIsMissing, openWindow, startBrowser } from '../fixtures/browser.js'
 import { startCgi } from '../fixtures/cgi-server.js'
-import { git, makeCommit, makeRepositoryWithCommit } from '../fixtures/git.js'
+import { git, gitWithInput, makeCommit, makeRepositoryWithCommit } from '../fixtures/git.js'
 import { pagesOf } from '../fixtures/visit.js'
 
 const CGIT = '/usr/lib/cgit/cgit.cgi'
@@ -78,6 +78,42 @@ t.test('cgit marks the rows of its log, and shows statuses under a message', { s
 
 t.test('gitweb marks the rows of its log', { skip: isMissing(GITWEB) }, async (t) => {
   const { service, second } = await world(t)
+t.test('cgit shows the statuses once, however the message ends', { skip: isMissing(CGIT) }, async (t) => {
+  const { service, directory, token } = await pagesOf(t)
+  const tree = await gitWithInput('', '-C', directory, 'mktree')
+  const cgitrc = join(t.testdirName, 'cgitrc')
+  writeFileSync(
+    cgitrc,
+    `commit-filter=${filter}\nvirtual-root=/cgit/\ncache-size=0\nrepo.url=alice/hello.git\nrepo.path=${directory}\n`,
+  )
+  const url = await startCgi(t, CGIT, {
+    script: '/cgit',
+    environment: { CGIT_CONFIG: cgitrc, COMMIT_STATUS_URL: service.url, HOME: '/nonexistent' },
+  })
+  const page = await (await openWindow(await startBrowser(t))).newPage()
+  for (const message of [
+    'subject',
+    'subject\n',
+    'subject\n\nlast line',
+    'subject\n\nlast line\n',
+    'subject\n\nsubject\n',
+    'subject\n\nsubject',
+    'Merge <a> & b\n\nKeep <b> &amp; comments',
+    'subject\n\none\ntwo',
+    'subject\n\n\u00fcn\u00efcode',
+    'subject\n\nback\\slash & $HOME *',
+    '\n\nwithout a subject',
+  ]) {
+    const sha = await gitWithInput(message, '-C', directory, 'commit-tree', tree)
+    await service.report('alice/hello', sha, token, { state: 'failure', context: 'test' })
+    await page.goto(`${url}/alice/hello.git/commit/?id=${sha}`)
+    const blocks = await page.locator('.commit-statuses').all()
+    const shown = await Promise.all(blocks.map(async (block) => await block.isVisible()))
+    t.equal(shown.filter(Boolean).length, 1, JSON.stringify(message))
+    t.match(await page.locator('.commit-msg').textContent(), 'failure', JSON.stringify(message))
+  }
+})
+
   const config = join(t.testdirName, 'gitweb.conf')
   writeFileSync(
     config,
