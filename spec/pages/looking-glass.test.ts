@@ -5,6 +5,7 @@ import t from 'tap'
 import { browserIsMissing, openWindow, startBrowser } from '../fixtures/browser.js'
 import { startCgi } from '../fixtures/cgi-server.js'
 import { git, gitWithInput, makeCommit, makeRepositoryWithCommit } from '../fixtures/git.js'
+import { chapter, codeBlocks } from '../fixtures/page.js'
 import { pagesOf } from '../fixtures/visit.js'
 
 const CGIT = '/usr/lib/cgit/cgit.cgi'
@@ -17,8 +18,8 @@ const isMissing = (program: string): string | false =>
 t.setTimeout(90_000)
 
 /** A service with a public repository of three commits, two of them reported on, and a private one. */
-async function world(t: Parameters<typeof pagesOf>[0]) {
-  const hosted = await pagesOf(t)
+async function world(t: Parameters<typeof pagesOf>[0], settings = {}) {
+  const hosted = await pagesOf(t, { settings })
   const { service, directory, sha, token } = hosted
   const second = await makeCommit(directory, 'second\n\nWith a message <b>.\n')
   const third = await makeCommit(directory, 'third')
@@ -30,7 +31,9 @@ async function world(t: Parameters<typeof pagesOf>[0]) {
 }
 
 t.test('cgit marks the rows of its log, and shows statuses under a message', { skip: isMissing(CGIT) }, async (t) => {
-  const { service, second, third, secret } = await world(t)
+  const [json = ''] = codeBlocks(chapter('config/pages.md', '## cgit'), 'json')
+  const settings = JSON.parse(json) as { publicUrl: string }
+  const { service, second, third, secret } = await world(t, settings)
   const folder = t.testdirName
   writeFileSync(join(folder, 'head.html'), `<script src="${service.url}/marks.js" defer></script>\n`)
   writeFileSync(
@@ -67,6 +70,8 @@ t.test('cgit marks the rows of its log, and shows statuses under a message', { s
   const statuses = page.locator('.commit-statuses')
   t.equal(await statuses.count(), 1)
   t.match(await statuses.textContent(), 'failure')
+  const shown = await statuses.locator('a').first().getAttribute('href')
+  t.equal(shown, `${settings.publicUrl}/repos/alice/hello/commits/${second}`)
   t.match(await statuses.textContent(), '<script>alert(1)</script>')
   t.match(await page.locator('.commit-msg').textContent(), 'With a message <b>.')
   await page.goto(`${url}/alice/hello.git/commit/?id=${third}`)
