@@ -76,13 +76,13 @@ t.test('cgit marks the rows of its log, and shows statuses under a message', { s
   t.match(await page.locator('.commit-msg').textContent(), 'With a message <b>.')
   await page.goto(`${url}/alice/hello.git/commit/?id=${third}`)
   t.match(await statuses.textContent(), 'no status')
+  await page.goto(`${url}/alice/hello.git/commit/?id=${second}`, { waitUntil: 'networkidle' })
+  t.equal(await marks.count(), 0, 'links of a commit page are not marked')
   await page.goto(`${url}/alice/secret.git/commit/?id=${secret.sha}`)
   t.equal(await statuses.count(), 0, 'nothing is told of a private repository')
   t.strictSame(scripts, [])
 })
 
-t.test('gitweb marks the rows of its log', { skip: isMissing(GITWEB) }, async (t) => {
-  const { service, second } = await world(t)
 t.test('cgit shows the statuses once, however the message ends', { skip: isMissing(CGIT) }, async (t) => {
   const { service, directory, token } = await pagesOf(t)
   const tree = await gitWithInput('', '-C', directory, 'mktree')
@@ -119,6 +119,8 @@ t.test('cgit shows the statuses once, however the message ends', { skip: isMissi
   }
 })
 
+t.test('gitweb marks the rows of its log', { skip: isMissing(GITWEB) }, async (t) => {
+  const { service, second } = await world(t)
   const config = join(t.testdirName, 'gitweb.conf')
   writeFileSync(
     config,
@@ -135,5 +137,10 @@ our $site_html_head_string = '<script src="${service.url}/marks.js" defer></scri
     const marks = page.locator('a.commit-status')
     t.strictSame(await marks.allTextContents(), ['✗', '✓'], action)
     t.equal(await marks.first().getAttribute('href'), `${service.url}/repos/alice/hello/commits/${second}`)
+  }
+  for (const action of ['commit', 'commitdiff']) {
+    await page.goto(`${url}?p=alice/hello.git;a=${action};h=${second}`, { waitUntil: 'networkidle' })
+    t.match(await page.textContent('body'), 'second')
+    t.equal(await page.locator('a.commit-status').count(), 0, `links of a ${action} page are not marked`)
   }
 })
