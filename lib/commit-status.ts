@@ -83,6 +83,10 @@ export function isState(text: string): text is State {
   return STATES.some((state) => state === text)
 }
 
+export function hasFailed({ state }: { readonly state: State }): boolean {
+  return state === 'failure' || state === 'error'
+}
+
 /**
  * The combined state of a commit over the statuses of all its contexts ("Combined state", rules 1-4).
  * @returns `null` for a commit with no statuses.
@@ -99,6 +103,8 @@ export interface CommitState {
   readonly state: ReturnType<typeof combinedState>
   /** How many statuses it has. */
   readonly statuses: number
+  /** Where they were asked for: the contexts that failed, ordered by their UTF-8 bytes, the first of them. */
+  readonly failed?: readonly string[]
 }
 
 /** The states of the commits that were asked for and are there, by full id in lower case. */
@@ -108,6 +114,9 @@ export interface CommitStates {
 
 /** How many commits may be asked for at once. */
 export const MAX_STATES = 100
+
+/** How many contexts that failed are told of each of them. */
+export const MAX_FAILED = 20
 
 /** @param states of each of its statuses */
 export function commitState(states: readonly State[]): CommitState {

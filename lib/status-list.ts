@@ -4,6 +4,7 @@ import {
   commitState,
   type CommitState,
   type CommitStatus,
+  hasFailed,
   shownStatus,
   type State,
   type StoredStatus,
@@ -247,6 +248,27 @@ export async function largeList(source: StatusPages): Promise<LargeList> {
       await source.close()
     },
   }
+}
+
+/**
+ * The contexts of a list that failed, in its order.
+ * @param most how many at most
+ */
+export async function failedContexts(list: SerialisedList | LargeList, most: number): Promise<string[]> {
+  if (list.summary.state !== 'failure') return []
+  const failed: string[] = []
+  if ('bytes' in list) {
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- what it was made from
+    const { statuses } = JSON.parse(list.bytes.toString()) as StatusList
+    failed.push(...statuses.filter(hasFailed).map(({ context }) => context))
+  } else {
+    for await (const texts of list.pages()) {
+      // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- what it was made from
+      failed.push(...texts.filter(hasFailed).map(({ json }) => (JSON.parse(json) as CommitStatus).context))
+      if (failed.length >= most) break
+    }
+  }
+  return failed.slice(0, most)
 }
 
 function pageBytes(texts: readonly StatusText[], isFirst: boolean): Buffer {

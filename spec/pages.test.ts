@@ -68,6 +68,14 @@ t.test('Every link leads to a file and a heading that are there', async (t) => {
   t.strictSame(broken, [])
 })
 
+t.test('Every picture of a page is in the package', (t) => {
+  const { files } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { files: string[] }
+  const pictures = PAGES.flatMap((page) => linksOf(page)).filter(({ file }) => file.endsWith('.png'))
+  t.ok(pictures.length > 0)
+  for (const { file } of pictures) t.ok(files.includes(file), file)
+  t.end()
+})
+
 t.test('Every test that the README names is there', async (t) => {
   const rows = pageTable('README.md', 'complaint', 'here', 'shown by the test')
   t.ok(rows.length >= 7)

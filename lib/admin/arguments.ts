@@ -16,6 +16,14 @@ export function checkUser(user: string): string {
   return user
 }
 
+/** The id of a token or a status: ours are shorter, but an import may bring others. */
+export const ID = /^[\w-]{1,100}$/
+
+export function checkTokenId(id: string): string {
+  if (!ID.test(id)) throw new ArgumentError(`${JSON.stringify(id)} is no id of a token, as token list shows it`)
+  return id
+}
+
 export function checkRepository(full: string): RepositoryName {
   const name = parseRepositoryName(full)
   if (!name) throw new ArgumentError(`${JSON.stringify(full)} is no repository name: <owner>/<repo>`)

@@ -19,7 +19,7 @@ import { limitsOf } from '../parts/token-limits.js'
 import { parseFields } from '../report.js'
 import { isOwnerName, parseRepositoryName, type RepositoryName } from '../repository-name.js'
 import { Schema } from '../schema.js'
-import { checkLimits, checkTokenName } from './arguments.js'
+import { checkLimits, checkTokenName, ID } from './arguments.js'
 import { jsonLine } from './ndjson.js'
 
 /**
@@ -151,7 +151,7 @@ export class ExportCheck {
 }
 
 const text = { type: 'string' }
-const id = { type: 'string', pattern: '^[\\w-]{1,100}$' }
+const id = { type: 'string', pattern: ID.source }
 
 const isFirst = new Schema<{ version: number }>(
   line('export', { version: { type: 'integer' }, repository: { type: ['string', 'null'] } }),

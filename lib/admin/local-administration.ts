@@ -24,7 +24,15 @@ import {
   type ListedToken,
   type RepositoryCounts,
 } from './administration.js'
-import { checkCommit, checkLimits, checkRepository, checkTokenName, checkUser, grantTarget } from './arguments.js'
+import {
+  checkCommit,
+  checkLimits,
+  checkRepository,
+  checkTokenId,
+  checkTokenName,
+  checkUser,
+  grantTarget,
+} from './arguments.js'
 import { audit, auditGrants, type Actor, type AuditedRepositories, type By } from './audit-log.js'
 import { latestCommits, type ReportedItem } from './reported-commits.js'
 import { exportStore } from './store-export.js'
@@ -94,6 +102,7 @@ export class LocalAdministration implements Administration {
 
   async revokeToken(id: string, by?: Actor): Promise<void> {
     // A damaged token can be revoked as well: then it is not told whose it was.
+    checkTokenId(id)
     const found = await outcomeOf(() => this.#store.tokens.get(id))
     const record = 'value' in found ? found.value : undefined
     if (!(await this.#store.tokens.remove(id))) throw new AdministrationError(`there is no token ${id}`)

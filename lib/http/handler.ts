@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { IncomingMessage, type ServerResponse } from 'node:http'
 import polka, { type Middleware, type Request } from 'polka'
-import { shownStatus } from '../commit-status.js'
+import { MAX_FAILED, shownStatus } from '../commit-status.js'
 import { ServiceError } from '../errors.js'
 import { andThen, type Eventual } from '../parts/eventual.js'
 import type { Logger } from '../parts/logger.js'
@@ -87,9 +87,11 @@ export function createHandler(parts: HandlerParts): Handler {
 
   const states = checked(async (request) => {
     const caller = await authentication.caller(request) // 401, 403, 429
-    const shas = new URLSearchParams(queryOf(request)).getAll('sha')
+    const query = new URLSearchParams(queryOf(request))
+    const shas = query.getAll('sha')
+    const readFailed = () => failedAsked(query.getAll('failed')) // 422
     const { owner = '', repo = '' } = request.params
-    const found = await service.states(caller, repositoryName(owner, repo), shas) // 401, 404, 422
+    const found = await service.states(caller, repositoryName(owner, repo), shas, readFailed) // 401, 404, 422
     const body = Buffer.from(JSON.stringify(found))
     const digest = hash('sha256', body, 'base64url').slice(0, 22)
     // What everybody may read, pages of others may show: a log of cgit marks its commits.
@@ -255,6 +257,18 @@ export function refuseTransferCodings({ headers }: IncomingMessage): void {
 function queryOf({ url }: Request): string {
   const start = url.indexOf('?')
   return start === -1 ? '' : url.slice(start + 1)
+}
+
+/**
+ * How many contexts that failed are to be told of each commit.
+ * @throws ServiceError `parameter_invalid`
+ */
+function failedAsked([text, ...more]: readonly string[]): number | undefined {
+  if (text === undefined) return undefined
+  const count = Number(text)
+  if (more.length > 0 || !/^[1-9]\d?$/.test(text) || count > MAX_FAILED)
+    throw new ServiceError('parameter_invalid', { text: `failed must be given once, 1 to ${MAX_FAILED}` })
+  return count
 }
 
 function commitOf({ params }: Request): [name: RepositoryName | undefined, sha: string] {

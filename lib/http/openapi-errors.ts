@@ -28,7 +28,7 @@ const ENDS: Readonly<Record<ErrorCode, readonly Operation[]>> = {
   sha_invalid: all,
   state_invalid: ['report'],
   field_invalid: ['report'],
-  parameter_invalid: ['verdict'],
+  parameter_invalid: ['verdict', 'states'],
   shas_invalid: ['states'],
   too_many_contexts: ['report'],
   too_many_failures: all,

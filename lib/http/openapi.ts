@@ -1,4 +1,4 @@
-import { MAX_STATES, STATES } from '../commit-status.js'
+import { MAX_FAILED, MAX_STATES, STATES } from '../commit-status.js'
 import { recordSchema, statusMembers } from '../parts/records.js'
 import {
   CONTEXT_CHARACTERS,
@@ -82,10 +82,20 @@ const schemas = {
     states: {
       type: 'object',
       propertyNames: sha,
-      additionalProperties: recordSchema({
-        state: ref('CombinedState'),
-        statuses: { type: 'integer', minimum: 0, description: 'how many it has' },
-      }),
+      additionalProperties: recordSchema(
+        {
+          state: ref('CombinedState'),
+          statuses: { type: 'integer', minimum: 0, description: 'how many it has' },
+        },
+        {
+          failed: {
+            type: 'array',
+            items: text,
+            maxItems: MAX_FAILED,
+            description: 'with the parameter failed: the contexts that failed, ordered by their UTF-8 bytes',
+          },
+        },
+      ),
       description: 'by full commit id; a commit that is not there is left out',
     },
   }),
@@ -181,6 +191,12 @@ export function openApi(): object {
           security: [{}, { token: [] }],
           parameters: [
             { ...repeated('sha', 'full commit ids', sha, { minItems: 1, maxItems: MAX_STATES }), required: true },
+            {
+              name: 'failed',
+              in: 'query',
+              description: 'how many contexts that failed are told of each commit; without it none are',
+              schema: { type: 'integer', minimum: 1, maximum: MAX_FAILED },
+            },
             conditional,
           ],
           responses: { ...found('the states', 'States', everywhere), ...refusals('states') },

@@ -33,7 +33,7 @@ export function commitPage(view: CommitView): Page {
   const repository = `${base}/repos/${name.full}`
   const here = `${repository}/commits/${sha}`
   const subject = commit && commit.subject !== '' ? commit.subject : `Commit ${sha.slice(0, 10)}`
-  const ordered = list.statuses.toSorted((one, other) => ORDER[one.state] - ORDER[other.state])
+  const ordered = orderedStatuses(list)
   const rows = fitting(ordered.slice(skip).map(rowOf))
   const rest = ordered.length - skip - rows.length
   return {
@@ -62,20 +62,31 @@ function statusRows(view: CommitView, rows: readonly Html[]): Html {
 }
 
 /** The statuses of a commit as a piece of other pages, cgit's above all. */
-export function commitFragment({ base, name, sha, list, origin }: CommitView): Html {
+export function commitFragment({ base, name, sha, list, tooMany, origin }: CommitView): Html {
   const here = `${origin}${base}/repos/${name.full}/commits/${sha}`
+  const ordered = orderedStatuses(list)
   const rows = fitting(
-    list.statuses.map(({ state, context, description, target_url }) => {
+    ordered.map(({ state, context, description, target_url }) => {
       const label = target_url === null ? context : link(target_url, context)
       return html`<li>${stateSign(state)} ${label}${description !== null && html` <span>${description}</span>`}</li>`
     }),
   )
+  const rest = ordered.length - rows.length
   return html`<div class="commit-statuses">
     <a href="${here}">Statuses</a>: ${stateSign(list.state)}
-    <ul>
-      ${rows}
-    </ul>
+    ${
+      tooMany > 0
+        ? html`<p><a href="${here}">${tooMany} statuses</a> are too many to be shown here.</p>`
+        : html`<ul>
+            ${rows}
+          </ul>`
+    }
+    ${rest > 0 && html`<p><a href="${here}?skip=${rows.length}">${rest} more</a></p>`}
   </div> `
+}
+
+function orderedStatuses({ statuses }: StoredList): readonly StoredStatus[] {
+  return statuses.toSorted((one, other) => ORDER[one.state] - ORDER[other.state])
 }
 
 /** What needs somebody first. */

@@ -1,7 +1,7 @@
 /**
  * A script for the logs of cgit and gitweb: asks for the states of all commits of a page at once, and puts a sign with
- * a link before each. It reads nothing but addresses of links, writes nothing but text, and is told of public
- * repositories alone.
+ * a link before each. Links elsewhere, of navigation above all, stay as they are. It reads nothing but addresses of
+ * links, writes nothing but text, and is told of public repositories alone.
  * @param base of the pages
  */
 export function marksScript(base: string): string {
@@ -22,6 +22,12 @@ const SCRIPT = `
       '[?;&]p=(?:.*(?:/|%2F))?(' + name + '(?:/|%2F)' + name + '?)(?:\\\\.git)?[;&]a=commit[;&](?:.*[;&])?h=' + id,
     ),
   ];
+  const logs = ['list', 'shortlog', 'history', 'commit_search'].map((name) => 'table.' + name + ' tr').join();
+  const rowOf = (link) => {
+    const header = link.closest('.header');
+    const isOfLog = header && header.nextElementSibling && header.nextElementSibling.querySelector('.log_link');
+    return isOfLog ? header : link.closest(logs);
+  };
   const mark = async () => {
     const found = new Map();
     const rows = new Set();
@@ -29,7 +35,8 @@ const SCRIPT = `
       const match = places.map((place) => place.exec(link.getAttribute('href'))).find(Boolean);
       if (!match) continue;
       const [repository, sha] = [match[1].replace('%2F', '/'), match[2]];
-      const row = link.closest('tr') || document.body;
+      const row = rowOf(link);
+      if (!row) continue;
       const key = sha + ' ' + repository;
       if ([...rows].some(([known, one]) => known === row && one === key)) continue;
       rows.add([row, key]);

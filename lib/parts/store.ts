@@ -86,8 +86,15 @@ export interface StatusStore {
   /** The status of one context, where the store has a faster way to it than over `list`. */
   status?(repository: RepositoryName, commit: ObjectId, context: string): Promise<StoredStatus | undefined>
 
-  /** The combined state of each of these commits, in their order, where the store has a faster way than over `list`. */
-  states?(repository: RepositoryName, commits: readonly ObjectId[]): Promise<readonly CommitState[]>
+  /**
+   * The combined state of each of these commits, in their order, where the store has a faster way than over `list`.
+   * @param failed how many contexts that failed are told of each; absent: none are
+   */
+  states?(
+    repository: RepositoryName,
+    commits: readonly ObjectId[],
+    failed: number | undefined,
+  ): Promise<readonly CommitState[]>
 
   /**
    * The statuses of a commit as `list` has them, some at a time: where the store need not hold all of them. To be read

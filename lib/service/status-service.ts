@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { coversContext } from '../auth/token-limits.js'
 import {
   combinedState,
@@ -21,7 +22,14 @@ import type { Repository } from '../parts/repositories.js'
 import type { Store } from '../parts/store.js'
 import { parseFields, parseShape, parseState } from '../report.js'
 import type { RepositoryName } from '../repository-name.js'
-import { serialisedList, toText, type LargeList, type SerialisedList, type StoredList } from '../status-list.js'
+import {
+  failedContexts,
+  serialisedList,
+  toText,
+  type LargeList,
+  type SerialisedList,
+  type StoredList,
+} from '../status-list.js'
 import { Evaluation, type Verdict } from '../verdict/verdict.js'
 import type { VerdictRule } from '../verdict/rule.js'
 import { RepositoryAccess, type Caller, type FoundRepository, type RepositoryAccessParts } from './repository-access.js'
@@ -191,17 +199,25 @@ export class StatusService {
   /**
    * The combined states of commits. Checked as `list`, but that a commit which is not there is left out.
    * @param shas 1 to `MAX_STATES` full commit ids
-   * @throws ServiceError
+   * @param readFailed tells how many contexts that failed are told of each, `undefined`: none are; called once the
+   *   commit ids have been found to be some
+   * @throws ServiceError, and what `readFailed` throws
    */
-  async states(caller: Caller, name: RepositoryName | undefined, shas: readonly string[]): Promise<CommitStates> {
+  async states(
+    caller: Caller,
+    name: RepositoryName | undefined,
+    shas: readonly string[],
+    readFailed: () => number | undefined = () => undefined,
+  ): Promise<CommitStates> {
     const { name: found, repository } = await this.find(caller, name)
     if (shas.length === 0 || shas.length > MAX_STATES) throw new ServiceError('shas_invalid')
     const asked = new Map(shas.map(fullCommitId).map((commit) => [commit.hex, commit]))
+    const failed = readFailed()
     const there = await Promise.all(
       [...asked.values()].map(async (commit) => ((await this.#isThere(repository, commit)) ? [commit] : [])),
     )
     const commits = there.flat()
-    const states = commits.length === 0 ? [] : await stored(this.#statesOf(found, commits))
+    const states = commits.length === 0 ? [] : await stored(this.#statesOf(found, commits, failed))
     const ids = commits.map(({ hex }) => hex)
     const entries = states.map((state, index): [string, CommitState] => {
       const { [index]: id = '' } = ids
@@ -311,15 +327,26 @@ export class StatusService {
     return await this.#isThere(repository, commit)
   }
 
-  async #statesOf(name: RepositoryName, commits: readonly ObjectId[]): Promise<readonly CommitState[]> {
+  async #statesOf(
+    name: RepositoryName,
+    commits: readonly ObjectId[],
+    failed: number | undefined,
+  ): Promise<readonly CommitState[]> {
     const { statuses } = this.#parts.store
-    if (statuses.states) return await statuses.states(name, commits)
+    if (statuses.states) return await statuses.states(name, commits, failed)
     const states: CommitState[] = []
     // One after the other: a request for many must not take the place of many.
     for (const commit of commits) {
       const list = await this.#read(name, commit)
-      states.push(list.summary)
-      if ('close' in list) await list.close()
+      try {
+        states.push(
+          failed === undefined ? list.summary : { ...list.summary, failed: await failedContexts(list, failed) },
+        )
+      } finally {
+        if ('close' in list) await list.close()
+      }
+      // A list takes some milliseconds: others have their turn in between.
+      if (failed !== undefined && list.summary.state === 'failure') await setImmediate()
     }
     return states
   }

@@ -308,6 +308,11 @@ const refusals: [asked: string, call: (admin: Administration) => Promise<unknown
     'there is no scope admin',
   ],
   ['a time that is none', (admin) => admin.createToken({ ...token, expiresAt: 'soon' }), 'soon is no time'],
+  [
+    'revoking what can be no token',
+    (admin) => admin.revokeToken('..'),
+    '".." is no id of a token, as token list shows it',
+  ],
   ['revoking an unknown token', (admin) => admin.revokeToken('none'), 'there is no token none'],
   [
     'a right that is none',

@@ -41,6 +41,8 @@ t.test('A token is made, works at once, is listed, and is refused once it is rev
     stdout: '',
     stderr: `commit-status: there is no token ${id}\n`,
   })
+  for (const wrong of ['..', '', 'a b', 'x'.repeat(101)])
+    t.match(await place.run(['token', 'revoke', wrong]), { status: 2, stdout: '', stderr: / is no id of a token/ })
 })
 
 t.test('A token may be limited to repositories, contexts and reading, which its list shows', async (t) => {

@@ -13,6 +13,8 @@ import { checkAnswer } from '../fixtures/openapi-answers.js'
 
 interface Schema {
   readonly minItems?: number
+  readonly minimum?: number
+  readonly maximum?: number
   readonly maxItems?: number
   readonly minLength?: number
   readonly maxLength?: number
@@ -52,7 +54,10 @@ t.test('The document tells of every error of the operations', async (t) => {
   for (const status of [400, 401, 403, 404, 408, 413, 422, 429, 431, 500, 501, 503]) t.match(told, `"${status}":`)
   const refusals = (path: string, status: number) =>
     document.paths[at + path]?.get?.responses[String(status)]?.description
-  t.equal(refusals('/states', 422), `${catalogue.sha_invalid.text}; ${catalogue.shas_invalid.text}`)
+  t.equal(
+    refusals('/states', 422),
+    [catalogue.sha_invalid, catalogue.shas_invalid, catalogue.parameter_invalid].map(({ text }) => text).join('; '),
+  )
   t.equal(refusals('/states', 404), catalogue.repository_not_found.text)
   t.equal(refusals('/commits/{sha}/verdict', 422), `${catalogue.sha_invalid.text}; ${catalogue.parameter_invalid.text}`)
   t.equal(refusals('/commits/{sha}/statuses', 422), catalogue.sha_invalid.text)
@@ -85,6 +90,16 @@ t.test('What the document tells of parameters is what the service takes', async 
     t.strictSame([await long(minLength - 1), await long(minLength)], [422, 200], name)
     t.strictSame([await long(maxLength), await long(maxLength + 1)], [200, 422], name)
   }
+  const { minimum = 0, maximum = 0 } = schemaOf('/states', 'failed')
+  const told = async (...values: string[]) =>
+    (await service.call('GET', `${base}/states?sha=${sha}&failed=${values.join('&failed=')}`)).status
+  for (const text of ['', '-1', '0', '1', '01', '1.5', '1e1', '+1', ' 1', '0x1', 'all', '20', '21', '99', '100', '999'])
+    t.equal(
+      await told(text),
+      /^[1-9]\d*$/.test(text) && Number(text) >= minimum && Number(text) <= maximum ? 200 : 422,
+      text,
+    )
+  t.equal(await told('1', '1'), 422)
   const stale = new RegExp(schemaOf('/commits/{sha}/verdict', 'stale').pattern ?? '')
   for (const text of ['6h', '30s', '999999w', '', 'h', '6', '6H', '-6h', '1.5h', '9999999s', '6h '])
     t.equal(await statusOf('/commits/{sha}/verdict', 'stale', [text]), stale.test(text) ? 200 : 422, text)

@@ -43,6 +43,41 @@ t.test('No id, more than 100 and one that is none are refused', async (t) => {
   t.equal((await service.call('GET', path(Array<string>(100).fill(sha)))).status, 200)
 })
 
+t.test('On request they tell the contexts that failed, so many of each, in the order of a list', async (t) => {
+  const { service, directory, sha, token, report } = await hostCommit(t)
+  const second = await makeCommit(directory, 'second')
+  const third = await makeCommit(directory, 'third')
+  for (const [context, state] of [
+    ['é"\\', 'failure'],
+    ['b', 'error'],
+    ['a', 'success'],
+    ['\u{1f600}', 'error'],
+    ['\uff5e', 'failure'],
+    ['z', 'failure'],
+    ['c', 'pending'],
+  ])
+    await report({ context, state })
+  await service.report('alice/hello', second, token, { state: 'pending' })
+  const ask = async (failed: string) => await service.call('GET', `${path([sha, second, third])}${failed}`)
+  const without = (await ask('')).text
+  const known = { [second]: { state: 'pending', statuses: 1 }, [third]: { state: null, statuses: 0 } }
+  t.strictSame(JSON.parse(without), { states: { [sha]: { state: 'failure', statuses: 7 }, ...known } })
+  for (const most of [1, 3, 5, 20]) {
+    t.strictSame((await ask(`&failed=${most}`)).body, {
+      states: {
+        [sha]: { state: 'failure', statuses: 7, failed: ['b', 'z', 'é"\\', '\uff5e', '\u{1f600}'].slice(0, most) },
+        [second]: { ...known[second], failed: [] },
+        [third]: { ...known[third], failed: [] },
+      },
+    })
+  }
+  const { status, body } = await ask('&failed=21')
+  t.strictSame([status, body['error']], [422, 'failed must be given once, 1 to 20'])
+  const both = await service.call('GET', `${path([])}&failed=0`)
+  t.equal(both.body['error'], 'sha must be given 1 to 100 times', 'the ids are looked at first')
+  t.equal((await ask('')).text, without)
+})
+
 t.test('Rights are those of the list, and come before the ids', async (t) => {
   const service = await startService(t)
   const { sha } = await makeRepositoryWithCommit(service.repositories, 'alice/hello')
@@ -93,4 +128,10 @@ t.test('A list that is too large for the memory is counted whole', async (t) => 
   t.strictSame((await service.call('GET', path([sha]))).body, {
     states: { [sha]: { state: 'success', statuses: 260 } },
   })
+  const last = contexts.slice(-30).sort()
+  await Promise.all(last.map(async (context) => await report({ state: 'error', context, description })))
+  for (const most of [1, 20])
+    t.strictSame((await service.call('GET', `${path([sha])}&failed=${most}`)).body, {
+      states: { [sha]: { state: 'failure', statuses: 260, failed: last.slice(0, most) } },
+    })
 })

@@ -106,6 +106,9 @@ t.test('A commit that is reported on too much is shown with its state alone', as
   const contexts = Array.from({ length: 300 }, (_, index) => `c${index}`)
   await Promise.all(contexts.map(async (context) => await report({ state: 'success', context, description })))
   t.match((await visit(service, commit)).text, '300 statuses are too many to be shown here')
+  const { text } = await visit(service, `${commit}/fragment`)
+  t.match(text, `<a href="${service.url}${commit}">300 statuses</a> are too many to be shown here.`)
+  t.notMatch(text, '<ul>')
 })
 
 t.test('Without git the statuses are shown all the same', async (t) => {
@@ -141,9 +144,29 @@ t.test('The fragment for other pages has nothing but texts and links', async (t)
   await report({ state: 'success', context: 'without a link' })
   const { text } = await visit(service, `${commit}/fragment`)
   t.match(text, '</span> without a link')
+  t.notMatch(text, 'more</a>')
   t.match(text, `<a href="${service.url}${commit}">Statuses</a>`)
   t.match(text, '&lt;b&gt;')
   t.notMatch(text, /<b>|<i>|<html/)
+})
+
+t.test('The fragment begins with what failed, and says how many more there are', async (t) => {
+  const { service, commit, report } = await pagesOf(t)
+  const description = 'x'.repeat(1000)
+  const contexts = Array.from({ length: 30 }, (_, index) => `c${String(index).padStart(2, '0')}`)
+  await Promise.all(contexts.map(async (context) => await report({ state: 'success', context, description })))
+  await report({ state: 'failure', context: 'last' })
+  await report({ state: 'pending', context: 'next to last' })
+  const { text } = await visit(service, `${commit}/fragment`)
+  const shown = Array.from(text.matchAll(/<\/span> (c\d\d|last|next to last)/g), ([, context]) => context)
+  t.strictSame(shown.slice(0, 4), ['last', 'next to last', 'c00', 'c01'])
+  const rest = 32 - shown.length
+  t.ok(rest > 0)
+  t.match(text, `<a href="${service.url}${commit}?skip=${shown.length}">${rest} more</a>`)
+  t.match(
+    (await visit(service, `${commit}?skip=${shown.length}`)).text,
+    `<strong>${contexts.at(shown.length - 2) ?? ''}`,
+  )
 })
 
 t.test('The fragment is the same until something changes, and of each commit another', async (t) => {

@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { browserIsMissing, openWindow, startBrowser } from '../fixtures/browser.js'
 import { startCgi } from '../fixtures/cgi-server.js'
-import { git, makeCommit, makeRepositoryWithCommit } from '../fixtures/git.js'
+import { git, gitWithInput, makeCommit, makeRepositoryWithCommit } from '../fixtures/git.js'
+import { chapter, codeBlocks } from '../fixtures/page.js'
 import { pagesOf } from '../fixtures/visit.js'
 
 const CGIT = '/usr/lib/cgit/cgit.cgi'
@@ -17,8 +18,8 @@ const isMissing = (program: string): string | false =>
 t.setTimeout(90_000)
 
 /** A service with a public repository of three commits, two of them reported on, and a private one. */
-async function world(t: Parameters<typeof pagesOf>[0]) {
-  const hosted = await pagesOf(t)
+async function world(t: Parameters<typeof pagesOf>[0], settings = {}) {
+  const hosted = await pagesOf(t, { settings })
   const { service, directory, sha, token } = hosted
   const second = await makeCommit(directory, 'second\n\nWith a message <b>.\n')
   const third = await makeCommit(directory, 'third')
@@ -30,7 +31,9 @@ async function world(t: Parameters<typeof pagesOf>[0]) {
 }
 
 t.test('cgit marks the rows of its log, and shows statuses under a message', { skip: isMissing(CGIT) }, async (t) => {
-  const { service, second, third, secret } = await world(t)
+  const [json = ''] = codeBlocks(chapter('config/pages.md', '## cgit'), 'json')
+  const settings = JSON.parse(json) as { publicUrl: string }
+  const { service, second, third, secret } = await world(t, settings)
   const folder = t.testdirName
   writeFileSync(join(folder, 'head.html'), `<script src="${service.url}/marks.js" defer></script>\n`)
   writeFileSync(
@@ -67,13 +70,53 @@ t.test('cgit marks the rows of its log, and shows statuses under a message', { s
   const statuses = page.locator('.commit-statuses')
   t.equal(await statuses.count(), 1)
   t.match(await statuses.textContent(), 'failure')
+  const shown = await statuses.locator('a').first().getAttribute('href')
+  t.equal(shown, `${settings.publicUrl}/repos/alice/hello/commits/${second}`)
   t.match(await statuses.textContent(), '<script>alert(1)</script>')
   t.match(await page.locator('.commit-msg').textContent(), 'With a message <b>.')
   await page.goto(`${url}/alice/hello.git/commit/?id=${third}`)
   t.match(await statuses.textContent(), 'no status')
+  await page.goto(`${url}/alice/hello.git/commit/?id=${second}`, { waitUntil: 'networkidle' })
+  t.equal(await marks.count(), 0, 'links of a commit page are not marked')
   await page.goto(`${url}/alice/secret.git/commit/?id=${secret.sha}`)
   t.equal(await statuses.count(), 0, 'nothing is told of a private repository')
   t.strictSame(scripts, [])
+})
+
+t.test('cgit shows the statuses once, however the message ends', { skip: isMissing(CGIT) }, async (t) => {
+  const { service, directory, token } = await pagesOf(t)
+  const tree = await gitWithInput('', '-C', directory, 'mktree')
+  const cgitrc = join(t.testdirName, 'cgitrc')
+  writeFileSync(
+    cgitrc,
+    `commit-filter=${filter}\nvirtual-root=/cgit/\ncache-size=0\nrepo.url=alice/hello.git\nrepo.path=${directory}\n`,
+  )
+  const url = await startCgi(t, CGIT, {
+    script: '/cgit',
+    environment: { CGIT_CONFIG: cgitrc, COMMIT_STATUS_URL: service.url, HOME: '/nonexistent' },
+  })
+  const page = await (await openWindow(await startBrowser(t))).newPage()
+  for (const message of [
+    'subject',
+    'subject\n',
+    'subject\n\nlast line',
+    'subject\n\nlast line\n',
+    'subject\n\nsubject\n',
+    'subject\n\nsubject',
+    'Merge <a> & b\n\nKeep <b> &amp; comments',
+    'subject\n\none\ntwo',
+    'subject\n\n\u00fcn\u00efcode',
+    'subject\n\nback\\slash & $HOME *',
+    '\n\nwithout a subject',
+  ]) {
+    const sha = await gitWithInput(message, '-C', directory, 'commit-tree', tree)
+    await service.report('alice/hello', sha, token, { state: 'failure', context: 'test' })
+    await page.goto(`${url}/alice/hello.git/commit/?id=${sha}`)
+    const blocks = await page.locator('.commit-statuses').all()
+    const shown = await Promise.all(blocks.map(async (block) => await block.isVisible()))
+    t.equal(shown.filter(Boolean).length, 1, JSON.stringify(message))
+    t.match(await page.locator('.commit-msg').textContent(), 'failure', JSON.stringify(message))
+  }
 })
 
 t.test('gitweb marks the rows of its log', { skip: isMissing(GITWEB) }, async (t) => {
@@ -94,5 +137,10 @@ our $site_html_head_string = '<script src="${service.url}/marks.js" defer></scri
     const marks = page.locator('a.commit-status')
     t.strictSame(await marks.allTextContents(), ['✗', '✓'], action)
     t.equal(await marks.first().getAttribute('href'), `${service.url}/repos/alice/hello/commits/${second}`)
+  }
+  for (const action of ['commit', 'commitdiff']) {
+    await page.goto(`${url}?p=alice/hello.git;a=${action};h=${second}`, { waitUntil: 'networkidle' })
+    t.match(await page.textContent('body'), 'second')
+    t.equal(await page.locator('a.commit-status').count(), 0, `links of a ${action} page are not marked`)
   }
 })

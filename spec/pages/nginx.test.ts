@@ -1,6 +1,12 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
+import https from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { listen } from '../fixtures/embedded.js'
 import { makeRepositoryWithCommit } from '../fixtures/git.js'
@@ -12,6 +18,11 @@ import { visit } from '../fixtures/visit.js'
 const SECRET = 'of-twenty-four-characters'
 const OAUTH2_PROXY = chapter('config/pages.md', '## Behind nginx with oauth2-proxy')
 const AUTHELIA = chapter('config/pages.md', '## Behind Authelia')
+
+const LINKS = chapter('config/pages.md', '## Behind nginx, signing in by links')
+
+/** It needs a certificate. */
+const skip = nginxIsMissing || (spawnSync('openssl', ['version']).error !== undefined && 'there is no openssl')
 
 const [oauth2Locations = ''] = codeBlocks(OAUTH2_PROXY, 'nginx')
 const [autheliaLocations = ''] = codeBlocks(AUTHELIA, 'nginx')
@@ -101,6 +112,55 @@ for (const [name, locations, header] of [
     },
   )
 }
+
+t.test('Behind nginx, as the page has it, people sign in by links and get a Secure cookie', { skip }, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'nginx-'))
+  t.teardown(() => {
+    rmSync(folder, { recursive: true })
+  })
+  const [key, certificate] = [join(folder, 'key'), join(folder, 'certificate')]
+  const subject = ['-subj', '/CN=status.example.com', '-days', '1']
+  const made = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', certificate, ...subject]
+  await promisify(execFile)('openssl', made)
+  const [json = ''] = codeBlocks(LINKS, 'json')
+  const settings = JSON.parse(json) as { trustedProxies: string[]; publicUrl: string }
+  const service = await startService(t, { settings })
+  const [server = ''] = codeBlocks(LINKS, 'nginx')
+  const url = await startNginx(
+    t,
+    folder,
+    server
+      .replace('http://127.0.0.1:8080', service.url)
+      .replace('listen 443 ssl', 'listen 127.0.0.1:PORT ssl')
+      .replace('/etc/ssl/status.example.com.pem', certificate)
+      .replace('/etc/ssl/status.example.com.key', key),
+  )
+  const { host } = new URL(settings.publicUrl)
+  const ask = async (path: string, form?: Record<string, string>, cookie = '') => {
+    const request = https.request(new URL(path, url.replace('http:', 'https:')), {
+      method: form ? 'POST' : 'GET',
+      rejectUnauthorized: false,
+      headers: {
+        Host: host,
+        Cookie: cookie,
+        ...(form && { Origin: settings.publicUrl, 'Content-Type': 'application/x-www-form-urlencoded' }),
+      },
+    })
+    request.end(form && new URLSearchParams(form).toString())
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    return { status: response.statusCode, headers: response.headers, body: await text(response) }
+  }
+  const link = (await service.admin.createSignIn('alice')).url
+  t.match(link, 'https://status.example.com/sign-in?code=')
+  t.match((await ask(link.slice(settings.publicUrl.length))).body, 'Sign in as alice?')
+  const code = new URL(link).searchParams.get('code') ?? ''
+  const [cookie = ''] = (await ask('/sign-in', { code })).headers['set-cookie'] ?? []
+  t.match(cookie, /^__Host-commit-status-session=[\w-]{32}; .*; Secure$/)
+  t.equal((await ask('/settings/tokens', undefined, cookie.split(';')[0])).status, 200)
+  const form = { name: 'ci', expires: '30d', scope: 'repo' }
+  t.equal((await ask('/settings/tokens', form, cookie.split(';')[0])).status, 201)
+  t.match((await ask('/api/v1/openapi.json')).status, 200)
+})
 
 t.test('nginx with config/nginx.conf hands on the APIs', { skip: nginxIsMissing }, async (t) => {
   const service = await startService(t, { settings: { trustedProxies: ['127.0.0.1'], compatibleApis: ['gitlab'] } })

@@ -1,61 +1,111 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import t from 'tap'
-import { CommandPlace, executable } from '../fixtures/command.js'
+import { dirname, join } from 'node:path'
+import t, { type Test } from 'tap'
+import { CommandPlace, executable, type Outcome } from '../fixtures/command.js'
 import { Gitolite } from '../fixtures/gitolite.js'
 import { chapter, codeBlocks } from '../fixtures/page.js'
 import { visit } from '../fixtures/visit.js'
 
-const script = fileURLToPath(new URL('../../config/ssh-command.sh', import.meta.url))
+const PAGE = chapter('config/pages.md', '## For people who have only ssh')
+const URL_OF_PEOPLE = 'https://status.example.com'
+const NODE = dirname(process.execPath)
+
+/**
+ * A service that has its settings from a file alone, as the unit gives it, and a sudo that runs what the page allows,
+ * and nothing of the environment.
+ */
+async function installed(t: Test) {
+  const place = new CommandPlace(t.testdir())
+  const { folder, repositories, store } = place
+  const settings = join(folder, 'settings.json')
+  writeFileSync(settings, JSON.stringify({ repositories, store: `level:${store}`, publicUrl: URL_OF_PEOPLE }))
+  const service = await place.serve(t, { environment: { COMMIT_STATUS_CONFIG: settings } })
+  const here = (text: string): string =>
+    text
+      .replaceAll('/opt/commit-status/scripts/commit-status', executable)
+      .replaceAll('/etc/commit-status/settings.json', settings)
+  const [sudoers = ''] = codeBlocks(PAGE, 'sudoers')
+  const allowed = Array.from(here(sudoers).matchAll(/^git ALL=\(commit-status\) NOPASSWD: (.*)$/gm), ([, line = '']) =>
+    line.replaceAll(' ', '\\ '),
+  )
+  const programs = join(folder, 'programs')
+  mkdirSync(programs)
+  const sudo = [
+    '#!/bin/sh',
+    '[ "$1 $2 $3" = "-n -u commit-status" ] || exit 1',
+    'shift 3',
+    'case "$*" in',
+    `  ${allowed.join(' | ')}) exec env -i "PATH=${NODE}:/usr/bin:/bin" "$@" ;;`,
+    'esac',
+    'echo "sudo: a password is required" >&2',
+    'exit 1',
+  ]
+  writeFileSync(join(programs, 'sudo'), `${sudo.join('\n')}\n`, { mode: 0o755 })
+  return {
+    place,
+    service,
+    here,
+    ssh: async (environment: Record<string, string>, program: readonly string[]) =>
+      await place.run([], {
+        program: [
+          'env',
+          '-i',
+          `PATH=${programs}:/usr/bin:/bin`,
+          ...Object.entries(environment).map(([name, value]) => `${name}=${value}`),
+          ...program,
+        ],
+      }),
+  }
+}
+
+/** That both commands are for alice, at the service that runs. */
+async function served(t: Test, { url }: { url: string }, run: (command: string) => Promise<Outcome>): Promise<void> {
+  const { stdout: link, stderr } = await run('sign-in')
+  t.equal(stderr, '')
+  t.match(link, new RegExp(`^${URL_OF_PEOPLE}/sign-in\\?code=[\\w-]{32}\n$`))
+  const { pathname, search } = new URL(link)
+  t.match((await visit({ url }, pathname + search)).text, 'Sign in as alice?')
+  const { stdout } = await run('token')
+  t.match(stdout, /\ncst_[0-9a-f]{48}\n$/)
+  const headers = { Authorization: `Bearer ${stdout.split('\n').at(-2) ?? ''}` }
+  const { status } = await fetch(`${url}/api/v1/repos/alice/hello/commits/${'0'.repeat(40)}/statuses`, { headers })
+  t.equal(status, 404, 'the service knows the token')
+}
 
 t.test('Who has only ssh gets a link and a token for the user of the key, and nothing else', async (t) => {
-  const place = new CommandPlace(t.testdir())
-  const service = await place.serve(t)
-  const ssh = async (command: string) =>
-    await place.run([], {
-      program: ['sh', script, 'alice'],
-      environment: { SSH_ORIGINAL_COMMAND: command, COMMIT_STATUS: executable },
-    })
-  const link = (await ssh('sign-in')).stdout.trim()
-  t.match(link, `${service.url}/sign-in?code=`)
-  t.match((await visit(service, link)).text, 'Sign in as alice?')
-  t.match((await ssh('token')).stdout, /\ncst_[0-9a-f]{48}\n$/)
+  const { place, service, here, ssh } = await installed(t)
+  const [, file = '', user = ''] = /command="\/opt\/commit-status\/(\S+) (\S+)"/.exec(PAGE) ?? []
+  const script = join(place.folder, 'ssh-command.sh')
+  writeFileSync(script, here(readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')), { mode: 0o755 })
+  const run = async (command: string) => await ssh({ SSH_ORIGINAL_COMMAND: command }, [script, user])
+  await served(t, service, run)
   for (const other of ['sign-in bob', 'token create bob', 'sign-in; id', '$(id)', 'serve', ''])
-    t.not((await ssh(other)).status, 0, other)
+    t.not((await run(other)).status, 0, other)
 })
 
 const withoutGitolite = Gitolite.isInstalled() ? false : 'gitolite3 is not installed'
 t.test('As commands of gitolite they are for the user of the key too', { skip: withoutGitolite }, async (t) => {
-  const place = new CommandPlace(t.testdir())
-  const service = await place.serve(t)
+  const { place, service, here, ssh } = await installed(t)
   const home = join(place.folder, 'gitolite')
   const commands = join(home, 'local/commands')
   mkdirSync(commands, { recursive: true })
   new Gitolite(home, '')
-  const [script = ''] = codeBlocks(chapter('config/pages.md', '## For people who have only ssh'), 'sh').slice(-1)
-  const [sudo, program] = ['sudo -n -u commit-status', '/opt/commit-status/scripts/commit-status']
-  const variables = `COMMIT_STATUS_STORE=level:${place.store} COMMIT_STATUS_REPOSITORIES=${place.repositories}`
-  const here = script.replace(`${sudo} ${program}`, `env ${variables} ${executable}`)
-  t.not(here, script)
-  const token = here.replace('sign-in "$GL_USER"', 'token create "$GL_USER" --name ssh --expires 90d')
-  for (const [name, text] of Object.entries({ 'sign-in': here, token }))
-    writeFileSync(join(commands, name), text, { mode: 0o755 })
+  const [script = ''] = codeBlocks(PAGE, 'sh')
+  const token = script.replace('sign-in "$GL_USER"', 'token create "$GL_USER" --name ssh --expires 90d')
+  for (const [name, text] of Object.entries({ 'sign-in': script, token }))
+    writeFileSync(join(commands, name), here(text), { mode: 0o755 })
   const rc = join(home, '.gitolite.rc')
   const settings = readFileSync(rc, 'utf8')
     .replace('%RC = (', `%RC = ( LOCAL_CODE => "${home}/local",`)
     .replace(/ENABLE => \[/, "ENABLE => [ 'sign-in', 'token',")
   writeFileSync(rc, settings)
-  const ssh = async (command: string) =>
-    await place.run([], {
-      program: ['/usr/share/gitolite3/gitolite-shell', 'alice'],
-      environment: { HOME: home, SSH_ORIGINAL_COMMAND: command, SSH_CONNECTION: '127.0.0.1 1 127.0.0.1 2' },
-    })
-  const link = (await ssh('sign-in')).stdout.trim()
-  t.match(link, `${service.url}/sign-in?code=`)
-  t.match((await visit(service, link)).text, 'Sign in as alice?')
-  t.match((await ssh('token')).stdout, /\ncst_[0-9a-f]{48}\n$/)
-  t.not((await ssh('serve')).status, 0)
+  const run = async (command: string) =>
+    await ssh({ HOME: home, SSH_ORIGINAL_COMMAND: command, SSH_CONNECTION: '127.0.0.1 1 127.0.0.1 2' }, [
+      '/usr/share/gitolite3/gitolite-shell',
+      'alice',
+    ])
+  await served(t, service, run)
+  t.not((await run('serve')).status, 0)
 })
 
 t.test('The command prints a link for the address that is given, and ends sessions', async (t) => {
@@ -64,9 +114,21 @@ t.test('The command prints a link for the address that is given, and ends sessio
   const run = async (...args: string[]) => (await place.run(['sign-in', 'alice', ...args])).stdout
   const elsewhere = await run('--url', 'https://status.example.com')
   t.match(elsewhere, /^https:\/\/status\.example\.com\/sign-in\?code=[\w-]{32}\n$/)
+  const below = await run('--url', 'https://ci.example.com/status')
+  t.match(below, /^https:\/\/ci\.example\.com\/status\/sign-in\?code=[\w-]{32}\n$/)
   t.match(JSON.parse(await run('--json')), { expires_at: /Z$/, url: /^http/ })
-  t.equal(await run('--end'), 'ended 2 sessions and links of alice\n')
+  t.equal(await run('--end'), 'ended 3 sessions and links of alice\n')
   t.equal(await run('--end', '--json'), '{"ended":0}\n')
+})
+
+t.test('An address that is given takes the place of publicUrl, its path included', async (t) => {
+  const place = new CommandPlace(t.testdir())
+  const environment = { COMMIT_STATUS_PUBLIC_URL: 'https://ci.example.com/status' }
+  await place.serve(t, { environment })
+  for (const url of ['https://ci.example.com/status', 'https://ci.example.com/status/', 'https://other.example.com']) {
+    const { stdout } = await place.run(['sign-in', 'alice', '--url', url], { environment })
+    t.match(stdout, `${url.replace(/\/$/, '')}/sign-in?code=`)
+  }
 })
 
 t.test('Without a running service there is nothing to sign in to', async (t) => {

@@ -50,7 +50,18 @@ LEFT JOIN LATERAL (SELECT ${COLUMNS} FROM commit_status.statuses
 /** One row for each state that a commit has; for each commit apart, as `LIST_SEVERAL`. */
 const STATES_OF: Statement = {
   name: 'states-of-commits',
-  text: `SELECT c.at, s.state, s.count
+  text: `SELECT c.at, s.state, s.count, '{}'::bytea[] AS failed
+FROM unnest($2::bytea[]) WITH ORDINALITY AS c (commit, at)
+CROSS JOIN LATERAL (SELECT state, count(*)::float8 AS count FROM commit_status.statuses
+  WHERE repository = $1 AND sha = c.commit GROUP BY state) AS s`,
+}
+
+/** As `STATES_OF`, with the first contexts of those that failed. */
+const STATES_AND_FAILED: Statement = {
+  name: 'states-and-failed-of-commits',
+  text: `SELECT c.at, s.state, s.count, ARRAY(SELECT f.context FROM commit_status.statuses AS f
+  WHERE s.state IN ('failure', 'error') AND f.repository = $1 AND f.sha = c.commit AND f.state = s.state
+  ORDER BY f.context LIMIT $3) AS failed
 FROM unnest($2::bytea[]) WITH ORDINALITY AS c (commit, at)
 CROSS JOIN LATERAL (SELECT state, count(*)::float8 AS count FROM commit_status.statuses
   WHERE repository = $1 AND sha = c.commit GROUP BY state) AS s`,
@@ -189,16 +200,26 @@ export class PostgresStatuses implements StatusStore {
     return list
   }
 
-  async states(repository: RepositoryName, commits: readonly ObjectId[]): Promise<readonly CommitState[]> {
+  async states(
+    repository: RepositoryName,
+    commits: readonly ObjectId[],
+    failed: number | undefined,
+  ): Promise<readonly CommitState[]> {
     const shas = commits.map(({ hex }) => Buffer.from(hex, 'hex'))
-    const rows = await this.#database.keepingOpen(
-      async () => await this.#database.query<StateRow>(STATES_OF, [repositoryKey(repository), shas]),
+    const asked = [repositoryKey(repository), shas]
+    const rows = await this.#database.keepingOpen(async () =>
+      failed === undefined
+        ? await this.#database.query<StateRow>(STATES_OF, asked)
+        : await this.#database.query<StateRow>(STATES_AND_FAILED, [...asked, failed]),
     )
     return commits.map((_, index) => {
       // PostgreSQL counts from 1.
       const found = rows.filter(({ at }) => Number(at) === index + 1)
       const statuses = found.reduce((sum, { count }) => sum + count, 0)
-      return { ...commitState(found.map(({ state }) => state)), statuses }
+      const told = { ...commitState(found.map(({ state }) => state)), statuses }
+      if (failed === undefined) return told
+      const contexts = found.flatMap((row) => row.failed).sort((one, other) => Buffer.compare(one, other))
+      return { ...told, failed: contexts.slice(0, failed).map((context) => context.toString()) }
     })
   }
 
@@ -348,6 +369,8 @@ interface StateRow {
   readonly at: string
   readonly state: State
   readonly count: number
+  /** Of those that failed, where they are asked for. */
+  readonly failed: readonly Buffer[]
 }
 
 /** Which list is meant. */

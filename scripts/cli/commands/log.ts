@@ -1,14 +1,13 @@
 import type { Command } from 'commander'
 import { jsonLine } from '../../../lib/admin/ndjson.js'
-import { MAX_STATES } from '../../../lib/commit-status.js'
+import { MAX_FAILED, MAX_STATES, type CommitState } from '../../../lib/commit-status.js'
 import { errorMessage } from '../../../lib/errors.js'
 import { CheckoutError, clonedRepository } from '../connection/checkout.js'
-import { gitLog, gitPager, type LogLine } from '../connection/git-log.js'
+import { gitLog, gitPager, isInColour, optionsOf, type LogLine } from '../connection/git-log.js'
 import { checkedUrl, givenToken, urlOption } from './address-options.js'
-import type { KnownState } from '../connection/state-client.js'
 import { failedList, sign } from '../terminal/colours.js'
 import { explain } from '../terminal/help.js'
-import { openPager, plainPage } from '../terminal/pager.js'
+import { openPager } from '../terminal/pager.js'
 
 interface LogOptions {
   readonly url?: URL
@@ -16,7 +15,7 @@ interface LogOptions {
   readonly json?: true
 }
 
-type States = ReadonlyMap<string, KnownState> | undefined
+type States = ReadonlyMap<string, CommitState> | undefined
 
 /** `git log` for people, with what a service knows of each commit. */
 export function logCommand(program: Command): void {
@@ -30,6 +29,7 @@ export function logCommand(program: Command): void {
     .option('--json', 'print a JSON object for each commit')
     .action(async (_: readonly string[], options: LogOptions, command: Command) => {
       const url = checkedUrl(command, options.url)
+      if (optionsOf(argumentsOf(command)).includes('-z')) command.error('error: the log has lines: -z cannot be given')
       const token = await givenToken(command, options.tokenFile)
       const repository = await clonedRepository().catch((error: unknown) => {
         if (!(error instanceof CheckoutError)) throw error
@@ -45,9 +45,10 @@ export function logCommand(program: Command): void {
     })
   explain(log, {
     more: [
-      'Whatever git log takes can be given; on a terminal a pager shows it, as git does. Exit status: that of git log.',
-      `The service is asked once for ${MAX_STATES} commits. When it cannot be reached that is said once, and the log ` +
-        'is shown all the same.',
+      'Whatever git log takes can be given; on a terminal a pager shows it, in colour, as the settings of git say ' +
+        '(pager.log, color.ui). -z is refused. Exit status: that of git log.',
+      `The service is asked once for ${MAX_STATES} commits. Ten contexts that failed are named, ${MAX_FAILED} with ` +
+        '--json. When the service cannot be reached that is said once, and the log is shown all the same.',
     ],
     examples: [
       'commit-status log --url https://status.example.com',
@@ -68,15 +69,16 @@ function argumentsOf({ args }: Command): string[] {
 async function show(
   args: readonly string[],
   isJson: boolean,
-  ask: (shas: readonly string[]) => Promise<ReadonlyMap<string, KnownState>>,
+  ask: (shas: readonly string[]) => Promise<ReadonlyMap<string, CommitState>>,
 ): Promise<number> {
   const isTerminal = process.stdout.isTTY && !isJson
-  const isColoured = isTerminal ? process.env['NO_COLOR'] === undefined : process.env['FORCE_COLOR'] !== undefined
+  const pager = isTerminal ? await gitPager() : ''
+  const page = openPager(pager)
+  const isColoured = !isJson && (await isInColour(args, isTerminal, pager !== '' && pager !== 'cat'))
   // As git has it: names of branches on a terminal, or where they are asked for.
   const isDecorated = args.includes('--decorate') || (isTerminal && !args.includes('--no-decorate'))
   const format = isJson ? '%aI%x00%an%x00%s' : `%C(auto)%h${isDecorated ? '%d' : ''}%C(reset) %s`
-  const log = gitLog(args, format, isColoured && !isJson)
-  const page = isTerminal ? openPager(await gitPager()) : plainPage
+  const log = gitLog(args, format, isColoured)
   let trouble: string | undefined
   const statesOf = async (lines: readonly LogLine[]): Promise<States> => {
     const shas = lines.flatMap(({ sha }) => sha ?? [])
@@ -85,7 +87,7 @@ async function show(
   }
   const write = async (lines: readonly LogLine[]): Promise<boolean> => {
     const states = await statesOf(lines)
-    const draw = isJson ? jsonOf : (line: LogLine) => lineOf(line, states?.get(line.sha ?? ''))
+    const draw = isJson ? jsonOf : (line: LogLine) => lineOf(line, isColoured, states?.get(line.sha ?? ''))
     return await page.write(lines.map((line) => draw(line, states)).join(''))
   }
   let isRead = true
@@ -117,10 +119,10 @@ async function* batches(lines: AsyncIterable<LogLine>): AsyncGenerator<readonly 
   if (batch.length > 0) yield batch
 }
 
-function lineOf({ before, sha, text }: LogLine, known: KnownState | undefined): string {
+function lineOf({ before, sha, text }: LogLine, isColoured: boolean, known: CommitState | undefined): string {
   if (sha === undefined) return `${text}\n`
-  const failed = known && known.failed.length > 0 ? `  ${failedList(known.failed)}` : ''
-  return `${before}${sign(known?.state)} ${text}${failed}\n`
+  const failed = known?.failed && known.failed.length > 0 ? `  ${failedList(known.failed, isColoured)}` : ''
+  return `${before}${sign(known?.state, isColoured)} ${text}${failed}\n`
 }
 
 function jsonOf({ sha, text }: LogLine, states: States): string {

@@ -26,14 +26,13 @@ export function signInCommand(program: Command): void {
         return
       }
       const made = await administer(command, async (admin, by) => await admin.createSignIn(user, by))
-      const { pathname, search } = new URL(made.url)
-      const url = base === undefined ? made.url : new URL(`.${pathname}${search}`, base).href
+      const url = base === undefined ? made.url : new URL(`sign-in${new URL(made.url).search}`, base).href
       console.log(json ? jsonLine({ ...made, url }) : url)
     })
   explain(signIn, {
     more: [
       'Who opens the link is asked, and then has a session of eight hours in that browser. The link is for the ' +
-        'address of --url, else for the one that the service listens on.',
+        'address of --url, else for the setting publicUrl, else for the address that the service listens on.',
     ],
     examples: ['commit-status sign-in alice --url https://status.example.com', 'commit-status sign-in alice --end'],
   })

@@ -27,11 +27,11 @@ export interface GitLog {
 export function gitLog(args: readonly string[], format: string, isColoured: boolean): GitLog {
   // What only this run knows: no message and no patch can look like the beginning of a commit.
   const mark = randomBytes(12).toString('hex')
-  const end = args.indexOf('--')
-  const [options, paths] = end === -1 ? [args, []] : [args.slice(0, end), args.slice(end)]
+  const options = optionsOf(args)
+  const paths = args.slice(options.length)
   const child = spawn(
     'git',
-    ['log', `--color=${isColoured ? 'always' : 'never'}`, ...options, `--format=${mark}%H ${format}`, ...paths],
+    ['log', ...options, `--color=${isColoured ? 'always' : 'never'}`, `--format=${mark}%H ${format}`, ...paths],
     { stdio: ['inherit', 'pipe', 'inherit'] },
   )
   const pattern = new RegExp(`^(.*?)${mark}([0-9a-f]{40,64}) (.*)$`)
@@ -51,8 +51,51 @@ export function gitLog(args: readonly string[], format: string, isColoured: bool
   }
 }
 
-/** What git pages its output with. */
+/** What git pages its log with; empty: nothing. */
 export async function gitPager(): Promise<string> {
+  const [command, isOn] = await Promise.all([
+    setting('--get', 'pager.log'),
+    setting('--type=bool', '--get', 'pager.log'),
+  ])
+  if (isOn === 'false') return ''
+  // One that is neither on nor off is a command; the environment goes before it.
+  if (command !== undefined && isOn === undefined && process.env['GIT_PAGER'] === undefined) return command
   const { stdout } = await promisify(execFile)('git', ['var', 'GIT_PAGER'])
   return stdout.trim()
+}
+
+/**
+ * Whether git's log would be in colour.
+ * @param args of git log, which say so last
+ * @param isPaged whether a pager shows it on the terminal
+ */
+export async function isInColour(args: readonly string[], isTerminal: boolean, isPaged: boolean): Promise<boolean> {
+  const option = optionsOf(args).findLast((text) => /^--(?:no-color|color(?:=.*)?)$/.test(text))
+  const [, when = option === '--no-color' ? 'never' : 'always'] = option?.split('=') ?? []
+  const said = option && when
+  if (said === undefined && process.env['NO_COLOR'] !== undefined) return false
+  const { FORCE_COLOR: forced } = process.env
+  if (said === undefined && forced !== undefined) return forced !== '0' && forced !== 'false'
+  const isShown = isTerminal && !(isPaged && (await setting('--type=bool', '--get', 'color.pager')) === 'false')
+  // Of git log it is color.diff, and color.ui where that says nothing.
+  const overriding = said === undefined ? [] : ['-c', `color.diff=${said}`]
+  return (await ask([...overriding, 'config', '--get-colorbool', 'color.diff', isShown ? 'true' : 'false'])) === 'true'
+}
+
+/** Without the paths. */
+export function optionsOf(args: readonly string[]): readonly string[] {
+  const end = args.indexOf('--')
+  return end === -1 ? args : args.slice(0, end)
+}
+
+/** What a setting of git says; `undefined` when it says nothing, or no such thing. */
+async function setting(...args: string[]): Promise<string | undefined> {
+  return await ask(['config', ...args])
+}
+
+async function ask(args: readonly string[]): Promise<string | undefined> {
+  return await promisify(execFile)('git', args).then(
+    ({ stdout }) => stdout.trim(),
+    () => undefined,
+  )
 }

@@ -1,14 +1,14 @@
 import { Readable } from 'node:stream'
 import getRawBody from 'raw-body'
-import type { CommitState } from '../../../lib/commit-status.js'
+import { MAX_FAILED, type CommitState } from '../../../lib/commit-status.js'
 import { errorMessage } from '../../../lib/errors.js'
 import { visible } from '../terminal/visible.js'
 
 /** How long one answer may take. */
 const ANSWER_MILLISECONDS = 10_000
 
-/** A list of a commit may be long; what is longer is no answer of a service. */
-const MAX_ANSWER_BYTES = 16 * 1024 * 1024
+/** Of 100 commits, each with 20 contexts of 255 characters; what is longer is no answer of a service. */
+const MAX_ANSWER_BYTES = 4 * 1024 * 1024
 
 export interface ServicePlace {
   readonly url: URL
@@ -17,30 +17,18 @@ export interface ServicePlace {
   readonly repository: string
 }
 
-/** A commit in the words of its service. */
-export interface KnownState extends CommitState {
-  /** The contexts that failed. */
-  readonly failed: readonly string[]
-}
-
 /** The states of commits, over HTTP. Rejects when the service is not reached or answers anything else. */
-export async function statesOf(place: ServicePlace, shas: readonly string[]): Promise<Map<string, KnownState>> {
-  const query = new URLSearchParams(shas.map((sha): [string, string] => ['sha', sha]))
+export async function statesOf(place: ServicePlace, shas: readonly string[]): Promise<Map<string, CommitState>> {
+  const query = new URLSearchParams({ failed: String(MAX_FAILED) })
+  for (const sha of shas) query.append('sha', sha)
   const answer = await ask(place, `states?${query.toString()}`)
   const states = member(answer, 'states')
-  const known = shas.map(async (sha): Promise<[string, KnownState] | undefined> => {
-    const state = stateIn(member(states, sha))
-    return state && [sha, { ...state, failed: state.state === 'failure' ? await failedContexts(place, sha) : [] }]
-  })
-  return new Map((await Promise.all(known)).flatMap((entry) => (entry ? [entry] : [])))
-}
-
-async function failedContexts(place: ServicePlace, sha: string): Promise<string[]> {
-  const statuses = member(await ask(place, `commits/${sha}/statuses`), 'statuses')
-  if (!Array.isArray(statuses)) throw new Error('the service answers no list')
-  return statuses
-    .filter((status: unknown) => member(status, 'state') === 'failure' || member(status, 'state') === 'error')
-    .map((status: unknown) => String(member(status, 'context')))
+  return new Map(
+    shas.flatMap((sha): [string, CommitState][] => {
+      const state = stateIn(member(states, sha))
+      return state ? [[sha, state]] : []
+    }),
+  )
 }
 
 async function ask({ url, token, repository }: ServicePlace, path: string): Promise<unknown> {
@@ -58,6 +46,8 @@ async function ask({ url, token, repository }: ServicePlace, path: string): Prom
       : ''
   } catch (error) {
     const { cause = error } = error instanceof Error ? error : {}
+    if (member(error, 'type') === 'entity.too.large')
+      throw new Error(`${origin} answers more than ${MAX_ANSWER_BYTES} bytes`, { cause: error })
     throw new Error(`${origin} cannot be reached: ${errorMessage(cause)}`, { cause: error })
   }
   const answer = parsed(text)
@@ -76,10 +66,10 @@ function parsed(text: string): unknown {
 }
 
 function stateIn(found: unknown): CommitState | undefined {
-  const [state, statuses] = [member(found, 'state'), member(found, 'statuses')]
+  const [state, statuses, failed] = ['state', 'statuses', 'failed'].map((name) => member(found, name))
   if (typeof statuses !== 'number') return undefined
-  if (state === null || state === 'failure' || state === 'pending' || state === 'success') return { state, statuses }
-  return undefined
+  if (state !== null && state !== 'failure' && state !== 'pending' && state !== 'success') return undefined
+  return { state, statuses, ...(Array.isArray(failed) && { failed: failed.map(String) }) }
 }
 
 function member(value: unknown, name: string): unknown {

@@ -21,14 +21,20 @@ export function paintedText(text: string): string {
 const SIGNS = { success: '✓', pending: '●', failure: '✗' } as const
 
 /** The sign of a combined state, in its colour; a dot where nothing is known. */
-export function sign(state: keyof typeof SIGNS | null | undefined): string {
-  const stream = process.stdout
-  return state ? styleText(COLOURS[state], SIGNS[state], { stream }) : styleText('dim', '·', { stream })
+export function sign(state: keyof typeof SIGNS | null | undefined, isColoured: boolean): string {
+  const [colour, text] = state ? ([COLOURS[state], SIGNS[state]] as const) : (['dim', '·'] as const)
+  return isColoured ? styleText(colour, text, { validateStream: false }) : text
 }
 
-/** The contexts that failed. */
-export function failedList(contexts: readonly string[]): string {
-  return styleText('red', `[${contexts.map(visible).join(', ')}]`, { stream: process.stdout })
+/** What a line has room for. */
+const SHOWN_CONTEXTS = 10
+
+/** The contexts that failed, the first of them. */
+export function failedList(contexts: readonly string[], isColoured: boolean): string {
+  const shown = contexts.slice(0, SHOWN_CONTEXTS).map(visible)
+  const more = contexts.length > shown.length ? ['…'] : []
+  const text = `[${[...shown, ...more].join(', ')}]`
+  return isColoured ? styleText('red', text, { validateStream: false }) : text
 }
 
 export function emphasised(text: string): string {

@@ -35,7 +35,7 @@ export function openPager(command: string): Page {
   }
 }
 
-export const plainPage: Page = {
+const plainPage: Page = {
   async write(text) {
     await print(text)
     return true
