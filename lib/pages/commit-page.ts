@@ -34,21 +34,24 @@ export function commitPage(view: CommitView): Page {
   const here = `${repository}/commits/${sha}`
   const subject = commit && commit.subject !== '' ? commit.subject : `Commit ${sha.slice(0, 10)}`
   const ordered = list.statuses.toSorted((one, other) => ORDER[one.state] - ORDER[other.state])
-  const rows = fitting(ordered.slice(skip).map(rowOf))
-  const rest = ordered.length - skip - rows.length
+  const rows = ordered.slice(skip).map(rowOf)
   return {
     title: `${stateTitle(list.state)}: ${subject}`,
     trail: [
       [name.full, repository],
       [sha.slice(0, 10), here],
     ],
-    content: html`<h1>${subject}</h1>
-      <p class="quiet">
-        ${commit && html`${commit.author} · ${timeText(commit.time)} · `}<span class="sha">${sha}</span>
-      </p>
-      <div class="top">${stateSign(list.state)} <span>${counted(list)}</span>${reloading(view, here)}</div>
-      ${statusRows(view, rows)}
-      ${rest > 0 && html`<p><a href="${here}?skip=${skip + rows.length}" rel="next">${rest} more</a></p>`}`,
+    content: (rowBytes) => {
+      const shown = fitting(rows, rowBytes)
+      const rest = rows.length - shown.length
+      return html`<h1>${subject}</h1>
+        <p class="quiet">
+          ${commit && html`${commit.author} · ${timeText(commit.time)} · `}<span class="sha">${sha}</span>
+        </p>
+        <div class="top">${stateSign(list.state)} <span>${counted(list)}</span>${reloading(view, here)}</div>
+        ${statusRows(view, shown)}
+        ${rest > 0 && html`<p><a href="${here}?skip=${skip + shown.length}" rel="next">${rest} more</a></p>`}`
+    },
   }
 }
 
@@ -61,6 +64,9 @@ function statusRows(view: CommitView, rows: readonly Html[]): Html {
       </ul>`
 }
 
+/** Of the rows in a page of others. */
+const MAX_FRAGMENT_BYTES = 14_000
+
 /** The statuses of a commit as a piece of other pages, cgit's above all. */
 export function commitFragment({ base, name, sha, list, origin }: CommitView): Html {
   const here = `${origin}${base}/repos/${name.full}/commits/${sha}`
@@ -69,6 +75,7 @@ export function commitFragment({ base, name, sha, list, origin }: CommitView): H
       const label = target_url === null ? context : link(target_url, context)
       return html`<li>${stateSign(state)} ${label}${description !== null && html` <span>${description}</span>`}</li>`
     }),
+    MAX_FRAGMENT_BYTES,
   )
   return html`<div class="commit-statuses">
     <a href="${here}">Statuses</a>: ${stateSign(list.state)}

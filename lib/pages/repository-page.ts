@@ -27,37 +27,40 @@ export interface RepositoryLog {
 export function repositoryPage(log: RepositoryLog): Page {
   const { base, name, ref, commits, skip } = log
   const here = `${base}/repos/${name.full}`
-  const rows = fitting(commits.map((commit) => rowOf(here, commit, log.states[commit.sha]?.state)))
+  const rows = commits.map((commit) => rowOf(name, commit, log.states[commit.sha]?.state))
   const older = (skip: number): string => `${here}?${new URLSearchParams({ ref, skip: String(skip) }).toString()}`
-  const isCut = rows.length < commits.length || log.hasMore
   return {
     title: `${name.full} ${ref}`,
     trail: [[name.full, here]],
-    content: html`<h1>${name.full}</h1>
-      <form class="bar" method="get" action="${here}">
-        <label>Branch or tag <input name="ref" value="${ref}" list="branches" maxlength="1024" /></label
-        ><button>Show</button>
-        <datalist id="branches">${log.branches.map((branch) => html`<option value="${branch}"></option>`)}</datalist>
-      </form>
-      ${
-        rows.length > 0
-          ? html`<ul class="rows">
-              ${rows}
-            </ul>`
-          : html`<p>${log.isEmpty ? 'There is no commit yet: push one.' : 'There are no more commits.'}</p>`
-      }
-      ${isCut && html`<p><a href="${older(skip + rows.length)}" rel="next">Older commits</a></p>`}
-      ${rows.length > 0 && skip === 0 && badge(log)}`,
+    content: (rowBytes) => {
+      const shown = fitting(rows, rowBytes)
+      const isCut = shown.length < rows.length || log.hasMore
+      return html`<h1>${name.full}</h1>
+        <form class="bar" method="get" action="${here}">
+          <label>Branch or tag <input name="ref" value="${ref}" list="branches" maxlength="1024" /></label
+          ><button>Show</button>
+          <datalist id="branches">${log.branches.map((branch) => html`<option value="${branch}"></option>`)}</datalist>
+        </form>
+        ${
+          rows.length > 0
+            ? html`<ul class="rows log">
+                ${shown}
+              </ul>`
+            : html`<p>${log.isEmpty ? 'There is no commit yet: push one.' : 'There are no more commits.'}</p>`
+        }
+        ${isCut && html`<p><a href="${older(skip + shown.length)}" rel="next">Older commits</a></p>`}
+        ${rows.length > 0 && skip === 0 && badge(log)}`
+    },
   }
 }
 
-function rowOf(here: string, { sha, author, time, subject }: LoggedCommit, state: CommitState['state'] = null): Html {
+/** Of few bytes, so that fifty fit on a page: its link is read from the address of the repository, without a slash. */
+function rowOf({ name }: RepositoryName, commit: LoggedCommit, state: CommitState['state'] = null): Html {
+  const { sha, author, time, subject } = commit
+  const id = sha.slice(0, 10)
   return html`<li>
-    ${stateSign(state)}
-    <span class="what"
-      ><a href="${here}/commits/${sha}">${subject || sha.slice(0, 10)}</a> <span class="more">${author}</span></span
-    >
-    <span class="when"><span class="sha">${sha.slice(0, 10)}</span> · ${timeText(time)}</span>
+    ${stateSign(state)} <a href="${name}/commits/${sha}">${subject || id}</a>
+    <small>${author} · ${id} · ${timeText(time)}</small>
   </li>`
 }
 

@@ -6,7 +6,7 @@ export function timeText(iso: string): Html | string {
   // A commit may claim any time, and one that is none.
   if (Number.isNaN(time.getTime())) return ''
   const text = time.toISOString()
-  return html`<time datetime="${text.slice(0, 19)}Z">${text.slice(0, 10)} ${text.slice(11, 16)} UTC</time>`
+  return html`<time>${text.slice(0, 10)} ${text.slice(11, 16)}</time> UTC`
 }
 
 /** A length of time in its two largest units. */

@@ -1,6 +1,6 @@
 import { appendFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import t from 'tap'
-import { git, makeCommit, makeRepository } from '../fixtures/git.js'
+import { git, gitWithInput, makeCommit, makeRepository } from '../fixtures/git.js'
 import { pagesOf, visit } from '../fixtures/visit.js'
 
 t.test('A repository shows the latest commits of its default branch, with their states', async (t) => {
@@ -13,7 +13,8 @@ t.test('A repository shows the latest commits of its default branch, with their 
   t.equal(status, 200)
   const rows = text.split('<li>').slice(1)
   t.match(rows[0], /failure.*second &lt;b&gt;/s)
-  t.match(rows[0], `href="${home}/commits/${second}"`)
+  const [, link = ''] = /href="([^"]*)"/.exec(rows[0] ?? '') ?? []
+  t.equal(new URL(link, service.url + home).pathname, `${home}/commits/${second}`)
   t.match(rows[1], `>${silent.slice(0, 10)}</a>`, 'one that says nothing has its id')
   t.match(rows[2], /success.*a commit/s)
   t.match(rows[2], sha.slice(0, 10))
@@ -37,29 +38,57 @@ t.test('Of any branch or tag; one that is not there is said to be', async (t) =>
   t.equal((await of('tree')).status, 404, 'a tag of a tree is no commit')
 })
 
-t.test('Older commits are behind a link', async (t) => {
-  const { service, home, directory } = await pagesOf(t)
-  const tree = await git('-C', directory, 'rev-parse', 'main^{tree}')
-  const lines = Array.from({ length: 60 }, (_, at) => [
+/** Adds commits with these subjects, the last of them the latest. */
+async function commitEach(directory: string, subjects: readonly string[], author = 'x'): Promise<void> {
+  const lines = subjects.map((subject, at) => [
     'commit refs/heads/main',
-    `committer x <x@x> ${1_800_000_000 + at} +0000`,
-    'data 1',
-    'm',
+    `committer ${author} <x@x> ${1_800_000_000 + at} +0000`,
+    `data ${Buffer.byteLength(subject)}`,
+    subject,
     ...(at === 0 ? ['from refs/heads/main^0'] : []),
     '',
   ])
-  t.ok(tree)
-  const { gitWithInput } = await import('../fixtures/git.js')
   await gitWithInput(lines.flat().join('\n'), '-C', directory, 'fast-import', '--quiet')
-  const first = (await visit(service, home)).text
-  const shown = first.split('<li>').length - 1
-  t.ok(Buffer.byteLength(first) <= 20_000)
-  const [, next = ''] = /href="([^"]*)" rel="next"/.exec(first) ?? []
-  t.equal(next, `${home}?ref=main&amp;skip=${shown}`)
-  const second = (await visit(service, next.replaceAll('&amp;', '&'))).text
-  t.equal(shown + second.split('<li>').length - 1, 61)
-  t.notMatch(second, 'rel="next"')
-  t.match((await visit(service, `${home}?ref=main&skip=500`)).text, 'There are no more commits.')
+}
+
+for (const format of ['sha1', 'sha256'] as const) {
+  t.test(`A page has fifty commits, the older ones are behind a link: ${format}`, async (t) => {
+    const { service, home, directory, token } = await pagesOf(t, { format })
+    const subjects = Array.from({ length: 60 }, (_, at) => `c${at + 1} ${'a subject of a good length '.repeat(3)}`)
+    const latest = subjects.map((subject) => subject.slice(0, 72))
+    await commitEach(directory, latest, 'Bartholomew Winterbottom')
+    for (const sha of (await git('-C', directory, 'rev-list', 'main')).split('\n'))
+      await service.report('alice/hello', sha, token, { state: 'success' })
+    const first = (await visit(service, home)).text
+    const count = (text: string): number => text.split('<li>').length - 1
+    t.equal(count(first), 50)
+    t.ok(Buffer.byteLength(first) <= 20_000, `${Buffer.byteLength(first)} bytes`)
+    const [, next = ''] = /href="([^"]*)" rel="next"/.exec(first) ?? []
+    t.equal(next, `${home}?ref=main&amp;skip=50`)
+    const second = (await visit(service, next.replaceAll('&amp;', '&'))).text
+    t.equal(count(second), 11)
+    t.notMatch(second, 'rel="next"')
+    t.match((await visit(service, `${home}?ref=main&skip=500`)).text, 'There are no more commits.')
+  })
+}
+
+t.test('Where subjects are longer there are fewer, and none is passed over', async (t) => {
+  const { service, home, directory } = await pagesOf(t)
+  await commitEach(
+    directory,
+    Array.from({ length: 60 }, (_, at) => `${at} ${'&'.repeat(190)}`),
+  )
+  const ids: string[] = []
+  let path = home
+  for (;;) {
+    const { text } = await visit(service, path)
+    t.ok(Buffer.byteLength(text) <= 20_000, `${Buffer.byteLength(text)} bytes`)
+    ids.push(...[...text.matchAll(/href="hello\/commits\/(\w+)"/g)].map(([, sha = '']) => sha))
+    const [, next] = /href="([^"]*)" rel="next"/.exec(text) ?? []
+    if (next === undefined) break
+    path = next.replaceAll('&amp;', '&')
+  }
+  t.strictSame(ids, (await git('-C', directory, 'rev-list', 'main')).split('\n'))
 })
 
 t.test('One without a commit says so', async (t) => {

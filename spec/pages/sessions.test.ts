@@ -193,7 +193,7 @@ t.test('With publicUrl, links lead where people see the service, and cookies sta
   for (const base of ['', '/status']) {
     const { status, text } = await visit(service, `${base}/repos/alice/hello`, { headers: called })
     t.equal(status, 200)
-    t.match(text, `href="/status/repos/alice/hello/commits/${sha}"`)
+    t.match(text, `href="hello/commits/${sha}"`)
     t.match(text, '(https://ci.example.com/status/repos/alice/hello/badge.svg?ref=main)')
     const commit = await visit(service, `${base}/repos/alice/hello/commits/${sha}`)
     t.match(commit.text, `https://ci.example.com/status/api/v1/repos/alice/hello/statuses/${sha}`)
