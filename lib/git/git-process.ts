@@ -26,18 +26,25 @@ const CONFIGURATION: Readonly<Record<string, string>> = {
   'protocol.allow': 'never',
 }
 
-/** What git printed, and the code it ended with. */
-export interface GitOutput {
+/** How git ended. */
+export interface GitEnd {
   readonly code: number | null
-  readonly output: Buffer
   readonly error: string
 }
+
+/** With all that it printed. */
+export interface GitOutput extends GitEnd {
+  readonly output: Buffer
+}
+
+/** Is given what git prints, as it comes. It returns why nothing more is taken: then git is ended. */
+export type Take = (chunk: Buffer) => string | undefined
 
 interface Call {
   readonly directory: string
   readonly args: readonly string[]
-  readonly maxBytes: number
-  readonly done: (output: GitOutput) => void
+  readonly take: Take
+  readonly done: (ended: GitEnd) => void
   readonly fail: (reason: Error) => void
   child?: ChildProcess
 }
@@ -64,11 +71,24 @@ export class GitProcesses {
    * @throws RepositoryUnreadable when git cannot be run, takes too long or prints too much; ServiceError `overloaded`
    */
   async run(directory: string, args: readonly string[], maxBytes: number): Promise<GitOutput> {
+    const output: Buffer[] = []
+    let length = 0
+    const ended = await this.read(directory, args, (chunk) => {
+      length += chunk.length
+      if (length > maxBytes) return `git printed more than ${maxBytes} bytes`
+      output.push(chunk)
+      return undefined
+    })
+    return { ...ended, output: Buffer.concat(output) }
+  }
+
+  /** As `run`, for output of any length. */
+  async read(directory: string, args: readonly string[], take: Take): Promise<GitEnd> {
     if (this.#waiting.size >= MAX_WAITING) throw new ServiceError('overloaded')
     let timer: NodeJS.Timeout | undefined
     try {
-      return await new Promise<GitOutput>((resolve, reject) => {
-        const call: Call = { directory, args, maxBytes, done: resolve, fail: reject }
+      return await new Promise<GitEnd>((resolve, reject) => {
+        const call: Call = { directory, args, take, done: resolve, fail: reject }
         timer = setTimeout(() => {
           this.#end(call, `git took longer than ${this.#milliseconds} ms`)
         }, this.#milliseconds)
@@ -117,12 +137,10 @@ export class GitProcesses {
       detached: true,
     })
     call.child = child
-    const output: Buffer[] = []
-    let [length, error] = [0, '']
+    let error = ''
     child.stdout.on('data', (chunk: Buffer) => {
-      length += chunk.length
-      if (length > call.maxBytes) this.#end(call, `git printed more than ${call.maxBytes} bytes`)
-      else output.push(chunk)
+      const reason = call.take(chunk)
+      if (reason !== undefined) this.#end(call, reason)
     })
     child.stderr.on('data', (chunk: Buffer) => {
       if (error.length < MAX_ERROR_CHARACTERS) error += chunk.toString()
@@ -130,7 +148,7 @@ export class GitProcesses {
     child.once('error', call.fail)
     child.once('close', (code) => {
       this.#running.delete(call)
-      call.done({ code, output: Buffer.concat(output), error: error.trim() })
+      call.done({ code, error: error.trim() })
       this.#next()
     })
   }

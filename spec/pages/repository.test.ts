@@ -91,6 +91,21 @@ t.test('Where subjects are longer there are fewer, and none is passed over', asy
   t.strictSame(ids, (await git('-C', directory, 'rev-list', 'main')).split('\n'))
 })
 
+t.test('A subject of nothing but accents keeps no page from being shown', async (t) => {
+  const { service, home, directory, sha, report } = await pagesOf(t)
+  await report({ state: 'success' })
+  const accents = [140_000, 20_000].map((count) => `a${'\u0301'.repeat(count)}`)
+  await commitEach(directory, accents, `b${'\u0301'.repeat(20_000)}`)
+  const latest = await git('-C', directory, 'rev-parse', 'main')
+  for (const path of ['/', home, `${home}/commits/${latest}`, `${home}/commits/${latest}/fragment`]) {
+    const { status, text } = await visit(service, path)
+    t.equal(status, 200, path)
+    t.ok(Buffer.byteLength(text) <= 20_000, `${path}: ${Buffer.byteLength(text)} bytes`)
+  }
+  t.match((await visit(service, home)).text, `commits/${sha}`)
+  t.match((await visit(service, `${home}/badge.svg?settled`)).text, 'passing')
+})
+
 t.test('One without a commit says so', async (t) => {
   const { service } = await pagesOf(t)
   await makeRepository(service.repositories, 'alice/empty', { public: true })
