@@ -5,6 +5,7 @@ import type { StoredList } from '../status-list.js'
 import { fitting } from './fitting.js'
 import { html, type Content, type Html } from './html.js'
 import type { Page } from './page.js'
+import { shortened } from './shortened.js'
 import { reportLine } from './report-line.js'
 import { stateSign, stateTitle } from './state-sign.js'
 import { durationText, timeText } from './time.js'
@@ -34,7 +35,7 @@ export function commitPage(view: CommitView): Page {
   const here = `${repository}/commits/${sha}`
   const subject = commit && commit.subject !== '' ? commit.subject : `Commit ${sha.slice(0, 10)}`
   const ordered = list.statuses.toSorted((one, other) => ORDER[one.state] - ORDER[other.state])
-  const rows = ordered.slice(skip).map(rowOf)
+  const rows = ordered.slice(skip).map(shortRow)
   return {
     title: `${stateTitle(list.state)}: ${subject}`,
     trail: [
@@ -85,8 +86,19 @@ export function commitFragment({ base, name, sha, list, origin }: CommitView): H
   </div> `
 }
 
+/** Past this the description is cut, which else may be longer still. */
+const MAX_ROW_BYTES = 12_000
+const SHORT_DESCRIPTION = 100
+
 /** What needs somebody first. */
 const ORDER = { failure: 0, error: 0, pending: 1, success: 2 } as const
+
+/** As much of it as leaves room for the rest of a page. */
+function shortRow(status: StoredStatus): Html {
+  const row = rowOf(status)
+  if (Buffer.byteLength(row.toString()) <= MAX_ROW_BYTES || status.description === null) return row
+  return rowOf({ ...status, description: shortened(status.description, SHORT_DESCRIPTION) })
+}
 
 function rowOf(status: StoredStatus): Html {
   const { state, context, description, target_url } = status

@@ -1,6 +1,7 @@
 import type { CommitState } from '../commit-status.js'
 import type { LoggedCommit } from '../git/commit-log.js'
 import type { RepositoryName } from '../repository-name.js'
+import { fitting } from './fitting.js'
 import { html, type Content, type Html } from './html.js'
 import type { Page } from './page.js'
 import { HEAD, reportLine } from './report-line.js'
@@ -21,8 +22,7 @@ export interface Home {
   readonly rows: readonly HomeRow[]
   /** What was searched for. */
   readonly text: string
-  /** Absent when there are no more. */
-  readonly next: string | undefined
+  readonly hasMore: boolean
   /** What the address of the API begins with. */
   readonly service: string
   readonly folder: string
@@ -32,21 +32,26 @@ export interface Home {
 }
 
 export function homePage(home: Home): Page {
-  const { base, rows, text, next } = home
-  const more =
-    next !== undefined && `${base}/?${new URLSearchParams({ ...(text && { q: text }), after: next }).toString()}`
+  const { base, text } = home
+  const rows = home.rows.map((row) => rowOf(base, row))
   return {
     title: 'Repositories',
-    content: html`<h1>Repositories</h1>
-      ${searchForm(home)}
-      ${
-        rows.length > 0
-          ? html`<ul class="rows">
-              ${rows.map((row) => rowOf(base, row))}
-            </ul>`
-          : nothingYet(home)
-      }
-      ${more && html`<p><a href="${more}">More repositories</a></p>`}`,
+    content: (rowBytes) => {
+      const shown = fitting(rows, rowBytes)
+      const isCut = shown.length < rows.length || home.hasMore
+      const after = home.rows[Math.max(0, shown.length - 1)]?.name.full ?? ''
+      const more = `${base}/?${new URLSearchParams({ ...(text && { q: text }), after }).toString()}`
+      return html`<h1>Repositories</h1>
+        ${searchForm(home)}
+        ${
+          rows.length > 0
+            ? html`<ul class="rows">
+                ${shown}
+              </ul>`
+            : nothingYet(home)
+        }
+        ${isCut && html`<p><a href="${more}" rel="next">More repositories</a></p>`}`
+    },
   }
 }
 

@@ -29,7 +29,7 @@ export function homeRoutes(parts: PagesParts): readonly Route[] {
           base,
           rows,
           text,
-          next: found.length > MAX_ROWS ? shown.at(-1)?.full : undefined,
+          hasMore: found.length > MAX_ROWS,
           service: address.of(request),
           folder: folder !== undefined && isAtTheMachine(parts, request) ? folder : '/path/of/the/repositories',
           isSignedIn: user !== undefined,

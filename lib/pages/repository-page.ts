@@ -4,6 +4,7 @@ import type { RepositoryName } from '../repository-name.js'
 import { html, type Html } from './html.js'
 import type { Page } from './page.js'
 import { fitting } from './fitting.js'
+import { shortened } from './shortened.js'
 import { stateSign } from './state-sign.js'
 import { timeText } from './time.js'
 
@@ -24,13 +25,19 @@ export interface RepositoryLog {
   readonly origin: string
 }
 
+/** Characters of a ref that is proposed, or repeated on the page. */
+const MAX_SHORT = 100
+
+/** Of the branches that are proposed: the rows need the room. */
+const MAX_PROPOSAL_BYTES = 1_000
+
 export function repositoryPage(log: RepositoryLog): Page {
   const { base, name, ref, commits, skip } = log
   const here = `${base}/repos/${name.full}`
   const rows = commits.map((commit) => rowOf(name, commit, log.states[commit.sha]?.state))
   const older = (skip: number): string => `${here}?${new URLSearchParams({ ref, skip: String(skip) }).toString()}`
   return {
-    title: `${name.full} ${ref}`,
+    title: `${name.full} ${shortened(ref, MAX_SHORT)}`,
     trail: [[name.full, here]],
     content: (rowBytes) => {
       const shown = fitting(rows, rowBytes)
@@ -39,7 +46,7 @@ export function repositoryPage(log: RepositoryLog): Page {
         <form class="bar" method="get" action="${here}">
           <label>Branch or tag <input name="ref" value="${ref}" list="branches" maxlength="1024" /></label
           ><button>Show</button>
-          <datalist id="branches">${log.branches.map((branch) => html`<option value="${branch}"></option>`)}</datalist>
+          <datalist id="branches">${proposals(log.branches)}</datalist>
         </form>
         ${
           rows.length > 0
@@ -49,9 +56,17 @@ export function repositoryPage(log: RepositoryLog): Page {
             : html`<p>${log.isEmpty ? 'There is no commit yet: push one.' : 'There are no more commits.'}</p>`
         }
         ${isCut && html`<p><a href="${older(skip + shown.length)}" rel="next">Older commits</a></p>`}
-        ${rows.length > 0 && skip === 0 && badge(log)}`
+        ${rows.length > 0 && skip === 0 && ref.length <= MAX_SHORT && badge(log)}`
     },
   }
+}
+
+function proposals(branches: readonly string[]): readonly Html[] {
+  const short = branches.filter(({ length }) => length <= MAX_SHORT)
+  return fitting(
+    short.map((branch) => html`<option value="${branch}"></option>`),
+    MAX_PROPOSAL_BYTES,
+  )
 }
 
 /** Of few bytes, so that fifty fit on a page: its link is read from the address of the repository, without a slash. */
