@@ -25,7 +25,9 @@ export interface Home {
   readonly hasMore: boolean
   /** What the address of the API begins with. */
   readonly service: string
+  /** The folder of the repositories, and the command, each as a word of a shell. */
   readonly folder: string
+  readonly command: string
   readonly isSignedIn: boolean
   /** Whether the folder cannot be listed: then one has to name a repository. */
   readonly isUnlisted: boolean
@@ -75,22 +77,20 @@ function rowOf(base: string, { name, branch, commit, state }: HomeRow): Html {
   </li>`
 }
 
-function nothingYet({ text, service, folder, isSignedIn, isUnlisted }: Home): Content {
+function nothingYet({ text, service, folder, command, isSignedIn, isUnlisted }: Home): Content {
   if (isUnlisted) return undefined
   if (text !== '') return html`<p>No repository that you may read has “${text}” in its name.</p>`
   const hint = !isSignedIn && html`<p>Private ones are shown to those who may read them, once they have signed in.</p>`
-  return html`<p>There is no repository yet that you may read. ${hint}</p>
+  return html`<p>There is no repository yet that you may read.</p>
+    ${hint}
     <h2>Make the first one</h2>
-    <p>
-      On the machine of the service, in a checkout of your own with a commit; the commands are in the folder of
-      commit-status:
-    </p>
+    <p>On the machine of the service, in a checkout of your own with a commit:</p>
     <pre tabindex="0"><code>git init --bare --initial-branch=main ${folder}/alice/hello.git
 git push ${folder}/alice/hello.git HEAD:refs/heads/main
-TOKEN=$(scripts/commit-status token create alice | tail -n 1)
+TOKEN=$(${command} token create alice | tail -n 1)
 ${reportLine({ service, token: '$TOKEN', repository: 'alice/hello', sha: HEAD })}</code></pre>
     <p>
-      Then <code>scripts/commit-status repo public alice/hello</code> shows it to everybody, and
-      <code>scripts/commit-status sign-in alice</code> prints a link that signs alice in here.
+      Then <code>${command} repo public alice/hello</code> shows it to everybody, and
+      <code>${command} sign-in alice</code> prints a link that signs alice in here.
     </p>`
 }

@@ -4,12 +4,13 @@ import type { Caller } from '../service/repository-access.js'
 import { homePage, type HomeRow } from './home-page.js'
 import { pageAnswer, redirect } from './page.js'
 import { callerOf, frameOf, queryOf, type PagesParts } from './parts.js'
+import { shellWord } from './shell-word.js'
 
 /** Each takes a look at git, so there are few. */
 const MAX_ROWS = 20
 
 export function homeRoutes(parts: PagesParts): readonly Route[] {
-  const { base, repositories, address, folder } = parts
+  const { base, repositories, address } = parts
   return [
     {
       name: 'page',
@@ -31,7 +32,7 @@ export function homeRoutes(parts: PagesParts): readonly Route[] {
           text,
           hasMore: found.length > MAX_ROWS,
           service: address.of(request),
-          folder: folder !== undefined && isAtTheMachine(parts, request) ? folder : '/path/of/the/repositories',
+          ...placesOf(parts, request),
           isSignedIn: user !== undefined,
           isUnlisted: !repositories,
         }
@@ -39,6 +40,15 @@ export function homeRoutes(parts: PagesParts): readonly Route[] {
       },
     },
   ]
+}
+
+/** Where the repositories and the command are. */
+function placesOf(parts: PagesParts, request: Request): { folder: string; command: string } {
+  const { folder, command } = isAtTheMachine(parts, request) ? parts : {}
+  return {
+    folder: folder === undefined ? '/path/of/the/repositories' : shellWord(folder),
+    command: command ?? '/path/of/commit-status/scripts/commit-status',
+  }
 }
 
 /** Nobody else needs to know where the repositories are. */

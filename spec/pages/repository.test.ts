@@ -1,5 +1,9 @@
+import { execFile } from 'node:child_process'
 import { appendFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
 import t from 'tap'
+import { CommandPlace } from '../fixtures/command.js'
 import { git, gitWithInput, makeCommit, makeRepository } from '../fixtures/git.js'
 import { pagesOf, visit } from '../fixtures/visit.js'
 
@@ -170,6 +174,7 @@ t.test('With none yet, the lines that make the first one stand there', async (t)
   const service = await startService(t)
   const { text } = await visit(service, '/')
   t.match(text, `git init --bare --initial-branch=main ${service.repositories}/alice/hello.git`)
+  t.match(text, '/path/of/commit-status/scripts/commit-status token create')
   const proxied = await visit(service, '/', { headers: { 'X-Forwarded-For': '192.0.2.1' } })
   t.notMatch(proxied.text, service.repositories, 'others are not told where the repositories are')
   await service.close()
@@ -179,6 +184,26 @@ t.test('With none yet, the lines that make the first one stand there', async (t)
     behind.repositories,
     'nor who comes through a proxy that does not say whom',
   )
+})
+
+t.test('They work as they stand there, in a checkout elsewhere', async (t) => {
+  const place = new CommandPlace(join(t.testdir(), "a folder's"))
+  const service = await place.serve(t)
+  const { text } = await visit(service, '/')
+  const [, shown = ''] = /<code>(.*?)<\/code>/s.exec(text) ?? []
+  const entities: Record<string, string> = { '&quot;': '"', '&#39;': "'", '&lt;': '<', '&gt;': '>', '&amp;': '&' }
+  const lines = shown.replaceAll(/&[^;]+;/g, (entity) => entities[entity] ?? entity)
+  t.equal(lines.split('\n').length, 4)
+  const checkout = join(t.testdirName, 'checkout')
+  await git('init', '--quiet', checkout)
+  await git('-C', checkout, 'commit', '--quiet', '--allow-empty', '-m', 'The first')
+  // By `env`, since tap puts into every environment what its own processes need.
+  const shell = async (script: string) =>
+    await promisify(execFile)('env', ['-i', `PATH=${process.env['PATH']}`, 'sh', '-euc', script], { cwd: checkout })
+  t.match((await shell(lines)).stdout, '"state":"success"')
+  const [, command = ''] = /^TOKEN=\$\((.*) token create alice/m.exec(lines) ?? []
+  await shell(`${command} repo public alice/hello`)
+  t.match((await visit(service, '/')).text, /success.*alice\/hello/s)
 })
 
 t.test('A repository that cannot be read is 503, as in the API', async (t) => {
