@@ -1,24 +1,20 @@
-import type { StoredStatus } from '../commit-status.js'
 import type { LoggedCommit } from '../git/commit-log.js'
 import type { RepositoryName } from '../repository-name.js'
-import type { StoredList } from '../status-list.js'
 import { fitting } from './fitting.js'
 import { html, type Content, type Html } from './html.js'
 import type { Page } from './page.js'
 import { shortened } from './shortened.js'
+import type { ShownList, ShownStatus } from './shown-list.js'
 import { reportLine } from './report-line.js'
 import { stateSign, stateTitle } from './state-sign.js'
 import { durationText, timeText } from './time.js'
 
-export interface CommitView {
+export interface CommitView extends ShownList {
   readonly base: string
   readonly name: RepositoryName
   readonly sha: string
   /** Absent when git cannot tell it at the moment. */
   readonly commit: LoggedCommit | undefined
-  readonly list: StoredList
-  /** How many statuses there are when they are too many to be shown, else 0. */
-  readonly tooMany: number
   /** How many statuses are passed over. */
   readonly skip: number
   /** Whether the page reloads itself while something is pending. */
@@ -49,7 +45,7 @@ export function commitPage(view: CommitView): Page {
         <p class="quiet">
           ${commit && html`${commit.author} · ${timeText(commit.time)} · `}<span class="sha">${sha}</span>
         </p>
-        <div class="top">${stateSign(list.state)} <span>${counted(list)}</span>${reloading(view, here)}</div>
+        <div class="top">${stateSign(list.state)} <span>${counted(view)}</span>${reloading(view, here)}</div>
         ${statusRows(view, shown)}
         ${rest > 0 && html`<p><a href="${here}?skip=${skip + shown.length}" rel="next">${rest} more</a></p>`}`
     },
@@ -57,12 +53,16 @@ export function commitPage(view: CommitView): Page {
 }
 
 function statusRows(view: CommitView, rows: readonly Html[]): Html {
-  if (view.tooMany > 0) return html`<p>${view.tooMany} statuses are too many to be shown here: the API lists them.</p>`
-  return view.list.statuses.length === 0
-    ? nothingYet(view)
-    : html`<ul class="rows">
-        ${rows}
-      </ul>`
+  const { name, sha, service, counts, hidden } = view
+  if (Object.values(counts).every((count) => count === 0)) return nothingYet(view)
+  const api = `${service}/api/v1/repos/${name.full}/commits/${sha}/statuses`
+  return html`${
+    rows.length > 0 &&
+    html`<ul class="rows">
+      ${rows}
+    </ul>`
+  }
+  ${hidden > 0 && html`<p>${hidden} others are too many to be shown here: <a href="${api}">the API lists all</a>.</p>`}`
 }
 
 /** Of the rows in a page of others. */
@@ -94,13 +94,13 @@ const SHORT_DESCRIPTION = 100
 const ORDER = { failure: 0, error: 0, pending: 1, success: 2 } as const
 
 /** As much of it as leaves room for the rest of a page. */
-function shortRow(status: StoredStatus): Html {
+function shortRow(status: ShownStatus): Html {
   const row = rowOf(status)
   if (Buffer.byteLength(row.toString()) <= MAX_ROW_BYTES || status.description === null) return row
   return rowOf({ ...status, description: shortened(status.description, SHORT_DESCRIPTION) })
 }
 
-function rowOf(status: StoredStatus): Html {
+function rowOf(status: ShownStatus): Html {
   const { state, context, description, target_url } = status
   return html`<li>
     ${stateSign(state)}
@@ -113,7 +113,7 @@ function rowOf(status: StoredStatus): Html {
 }
 
 /** No time that runs: while nothing is reported the page stays the same. */
-function whenOf({ state, updated_at, reporter, pending_since }: StoredStatus): Content {
+function whenOf({ state, updated_at, reporter, pending_since }: ShownStatus): Content {
   const by = reporter && html`${reporter.user} · `
   const reported = timeText(updated_at)
   if (pending_since === undefined) return html`${by}${reported}`
@@ -135,16 +135,14 @@ function link(address: string, text: string, of?: string): Content {
   >`
 }
 
-function counted({ statuses }: StoredList): string {
-  const words = (['failure', 'error', 'pending', 'success'] as const).flatMap((state) => {
-    const count = statuses.filter((status) => status.state === state).length
-    return count === 0 ? [] : [`${count} ${state}`]
-  })
-  return words.join(', ')
+function counted({ counts }: CommitView): string {
+  const states = (['failure', 'error', 'pending', 'success'] as const).filter((state) => counts[state] > 0)
+  return states.map((state) => `${counts[state]} ${state}`).join(', ')
 }
 
-function reloading({ list, isReloading }: CommitView, here: string): Content {
-  if (!isPending(list)) return undefined
+function reloading({ counts, isReloading }: CommitView, here: string): Content {
+  // Also of a commit that has failed already: the rest is still to come.
+  if (counts.pending === 0) return undefined
   if (!isReloading) return html`<a href="${here}">Reload by itself</a>`
   return html`<span class="quiet">Reloads by itself.</span> <a href="${here}?reload=off">Stop reloading</a>`
 }
@@ -152,9 +150,4 @@ function reloading({ list, isReloading }: CommitView, here: string): Content {
 function nothingYet({ name, sha, service }: CommitView): Html {
   return html`<p>No check has reported on this commit. This line would, with a token of somebody who may:</p>
     <pre tabindex="0"><code>${reportLine({ service, token: '$TOKEN', repository: name.full, sha })}</code></pre>`
-}
-
-/** Also of a commit that has failed already: the rest is still to come. */
-export function isPending({ statuses }: StoredList): boolean {
-  return statuses.some(({ state }) => state === 'pending')
 }

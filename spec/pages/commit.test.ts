@@ -100,12 +100,32 @@ t.test('A page has 20 kB at most, whatever was reported; the rest is behind a li
   t.equal((await visit(service, `${commit}?skip=x`)).status, 404)
 })
 
-t.test('A commit that is reported on too much is shown with its state alone', async (t) => {
-  const { service, commit, report } = await pagesOf(t)
+t.test('A list that is too large for a page has its counts, and what failed or is pending', async (t) => {
+  const { service, commit, sha, report } = await pagesOf(t)
   const description = '\u{1F600}'.repeat(1024)
   const contexts = Array.from({ length: 300 }, (_, index) => `c${index}`)
-  await Promise.all(contexts.map(async (context) => await report({ state: 'success', context, description })))
-  t.match((await visit(service, commit)).text, '300 statuses are too many to be shown here')
+  const each = async (state: string, some: readonly string[]) =>
+    await Promise.all(some.map(async (context) => await report({ state, context, description })))
+  await each('success', contexts)
+  const all = await visit(service, commit)
+  t.match(all.text, '<span>300 success</span>')
+  t.match(all.text, '300 others are too many to be shown here')
+  t.equal(all.headers.get('refresh'), null)
+  const api = `/api/v1/repos/alice/hello/commits/${sha}/statuses`
+  t.match(all.text, `href="${service.url}${api}"`)
+  await each('pending', contexts.slice(0, 150))
+  await each('failure', ['c200'])
+  for (const _ of ['read', 'remembered']) {
+    const { text, headers } = await visit(service, commit)
+    t.equal(headers.get('refresh'), '10')
+    t.ok(Buffer.byteLength(text) <= 20_000)
+    t.match(text, '1 failure, 150 pending, 149 success')
+    t.match(text, '199 others are too many')
+    t.match(text.split('<li>')[1], /failure.*c200.*alice · /s)
+    t.match(text.split('<li>')[2], /pending.*c0</s)
+    t.match(text, 'rel="next"')
+  }
+  t.notMatch((await visit(service, `${commit}?skip=500`)).text, '<ul')
 })
 
 t.test('Without git the statuses are shown all the same', async (t) => {
