@@ -37,6 +37,12 @@ export function tokenRoutes(parts: PagesParts): readonly Route[] {
     {
       name: 'page',
       method: 'GET',
+      path: /^\/settings$/,
+      operation: () => redirect(`${base}/settings/tokens`),
+    },
+    {
+      name: 'page',
+      method: 'GET',
       path: /^\/settings\/tokens$/,
       operation: async (request) =>
         await signedIn(request, async (user, frame) => {

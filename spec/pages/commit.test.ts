@@ -141,9 +141,9 @@ t.test('Without git the statuses are shown all the same', async (t) => {
 
 t.test('What is wrong is a page in the words of the API', async (t) => {
   const { service, home, commit, sha } = await pagesOf(t)
-  const of = async (path: string, method?: 'POST') => {
+  const of = async (path: string, method?: 'DELETE') => {
     const { status, text, headers } = await visit(service, path, method ? { method } : {})
-    t.equal(headers.get('cache-control'), method ? 'private, no-cache' : 'no-store')
+    t.equal(headers.get('cache-control'), 'no-store')
     return [status, /<h1>(.*?)<\/h1>/.exec(text)?.[1] ?? text]
   }
   t.strictSame(await of(`${home}/commits/${'0'.repeat(40)}`), [404, 'Commit not found'])
@@ -152,7 +152,48 @@ t.test('What is wrong is a page in the words of the API', async (t) => {
   t.strictSame(await of(`/repos/alice/missing/commits/${sha}`), [404, 'Repository not found'])
   t.strictSame(await of('/repos/alice'), [404, 'Not found'])
   t.strictSame(await of(`${commit}%ff`), [400, 'Malformed percent-encoding in the path'])
-  t.strictSame(await of(commit, 'POST'), [405, '{"error":"method not allowed"}'])
+  t.strictSame(await of(commit, 'DELETE'), [405, 'Method not allowed'])
+  const { headers } = await visit(service, home, { method: 'DELETE' })
+  t.equal(headers.get('allow'), 'GET, HEAD')
+  t.match(headers.get('content-security-policy'), "default-src 'none'")
+})
+
+t.test('A browser is told by a page of what is not there, a program by JSON', async (t) => {
+  const { service } = await pagesOf(t)
+  const of = async (path: string, accept: string) => {
+    const { status, text, headers } = await visit(service, path, { headers: { Accept: accept } })
+    return [status, headers.get('content-type')?.split(';')[0], text.includes('<h1>Not found</h1>')]
+  }
+  const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+  const [page, json] = [
+    [404, 'text/html', true],
+    [404, 'application/json', false],
+  ]
+  for (const path of ['/nonsense', '/favicon.ico', '/repos/x/', '/apiary'])
+    t.strictSame(await of(path, browser), page, path)
+  for (const path of ['/api', '/api/', '/api/v1/nonsense', '/api/v4/projects', '/x/api/v1/y', '/healthz/x'])
+    t.strictSame(await of(path, browser), json, path)
+  for (const accept of ['*/*', 'application/json', 'image/avif,image/webp']) {
+    t.strictSame(await of('/nonsense', accept), json, accept)
+  }
+})
+
+t.test('A slash at the end leads to the page, and nowhere else', async (t) => {
+  const { service, home, commit } = await pagesOf(t)
+  const of = async (path: string) => {
+    const { status, headers } = await visit(service, path)
+    return [status, headers.get('location')]
+  }
+  t.strictSame(await of(`${home}/?ref=main&skip=1`), [308, `${home}?ref=main&skip=1`])
+  t.strictSame(await of(`${commit}//`), [308, commit])
+  t.strictSame(await of('/settings/tokens/'), [308, '/settings/tokens'])
+  t.strictSame(await of('/sign-in/'), [308, '/sign-in'])
+  t.strictSame(await of('/settings'), [303, '/settings/tokens'])
+  t.strictSame(await of('/repos/alice/missing/'), [308, '/repos/alice/missing'], 'whether or not it is there')
+  for (const path of ['/repos/alice/', '/repos//x/', '/repos/', '/style.css/']) t.equal((await of(path))[0], 404, path)
+  for (const path of [`${service.url}//evil.example/`, `${service.url}//evil.example/repos/x/y/`])
+    t.strictSame(await of(path), [404, null], path)
+  t.equal((await visit(service, `${home}/`, { form: {} })).status, 405)
 })
 
 t.test('The fragment for other pages has nothing but texts and links', async (t) => {
