@@ -8,6 +8,7 @@ import type { ShownList, ShownStatus } from './shown-list.js'
 import { reportLine } from './report-line.js'
 import { stateSign, stateTitle } from './state-sign.js'
 import { durationText, timeText } from './time.js'
+import { turn } from './turn.js'
 
 export interface CommitView extends ShownList {
   readonly base: string
@@ -41,13 +42,14 @@ export function commitPage(view: CommitView): Page {
     content: (rowBytes) => {
       const shown = fitting(rows, rowBytes)
       const rest = rows.length - shown.length
+      const next = `${here}?skip=${skip + shown.length}`
       return html`<h1>${subject}</h1>
-        <p class="quiet">
-          ${commit && html`${commit.author} · ${timeText(commit.time)} · `}<span class="sha">${sha}</span>
+        <p class="quiet facts">
+          ${commit && html`<span>${commit.author} · ${timeText(commit.time)}</span>`} <span class="sha">${sha}</span>
         </p>
         <div class="top">${stateSign(list.state)} <span>${counted(view)}</span>${reloading(view, here)}</div>
         ${statusRows(view, shown)}
-        ${rest > 0 && html`<p><a href="${here}?skip=${skip + shown.length}" rel="next">${rest} more</a></p>`}`
+        ${turn(skip > 0 && ['prev', here, 'The first ones'], rest > 0 && ['next', next, `${rest} more`])}`
     },
   }
 }

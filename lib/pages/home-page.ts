@@ -4,9 +4,11 @@ import type { RepositoryName } from '../repository-name.js'
 import { fitting } from './fitting.js'
 import { html, type Content, type Html } from './html.js'
 import type { Page } from './page.js'
+import type { Places } from './places.js'
 import { HEAD, reportLine } from './report-line.js'
 import { stateSign } from './state-sign.js'
 import { timeText } from './time.js'
+import { turn } from './turn.js'
 
 /** A repository with the latest commit of its default branch. */
 export interface HomeRow {
@@ -17,17 +19,16 @@ export interface HomeRow {
   readonly state: CommitState['state'] | undefined
 }
 
-export interface Home {
+export interface Home extends Places {
   readonly base: string
   readonly rows: readonly HomeRow[]
   /** What was searched for. */
   readonly text: string
   readonly hasMore: boolean
+  /** Whether there are none before these. */
+  readonly isFirst: boolean
   /** What the address of the API begins with. */
   readonly service: string
-  /** The folder of the repositories, and the command, each as a word of a shell. */
-  readonly folder: string
-  readonly command: string
   readonly isSignedIn: boolean
   /** Whether the folder cannot be listed: then one has to name a repository. */
   readonly isUnlisted: boolean
@@ -43,6 +44,7 @@ export function homePage(home: Home): Page {
       const isCut = shown.length < rows.length || home.hasMore
       const after = home.rows[Math.max(0, shown.length - 1)]?.name.full ?? ''
       const more = `${base}/?${new URLSearchParams({ ...(text && { q: text }), after }).toString()}`
+      const first = text === '' ? `${base}/` : `${base}/?${new URLSearchParams({ q: text }).toString()}`
       return html`<h1>Repositories</h1>
         ${searchForm(home)}
         ${
@@ -52,7 +54,7 @@ export function homePage(home: Home): Page {
               </ul>`
             : nothingYet(home)
         }
-        ${isCut && html`<p><a href="${more}" rel="next">More repositories</a></p>`}`
+        ${turn(!home.isFirst && ['prev', first, 'The first ones'], isCut && ['next', more, 'More repositories'])}`
     },
   }
 }

@@ -1,10 +1,10 @@
-import type { Request, Route } from '../http/room.js'
+import type { Route } from '../http/room.js'
 import { parseRepositoryName, type RepositoryName } from '../repository-name.js'
 import type { Caller } from '../service/repository-access.js'
 import { homePage, type HomeRow } from './home-page.js'
 import { pageAnswer, redirect } from './page.js'
 import { callerOf, frameOf, queryOf, type PagesParts } from './parts.js'
-import { shellWord } from './shell-word.js'
+import { placesOf } from './places.js'
 
 /** Each takes a look at git, so there are few. */
 const MAX_ROWS = 20
@@ -35,29 +35,12 @@ export function homeRoutes(parts: PagesParts): readonly Route[] {
           ...placesOf(parts, request),
           isSignedIn: user !== undefined,
           isUnlisted: !repositories,
+          isFirst: after === '',
         }
         return pageAnswer(frame, homePage(home))
       },
     },
   ]
-}
-
-/** Where the repositories and the command are. */
-function placesOf(parts: PagesParts, request: Request): { folder: string; command: string } {
-  const { folder, command } = isAtTheMachine(parts, request) ? parts : {}
-  return {
-    folder: folder === undefined ? '/path/of/the/repositories' : shellWord(folder),
-    command: command ?? '/path/of/commit-status/scripts/commit-status',
-  }
-}
-
-/** Nobody else needs to know where the repositories are. */
-function isAtTheMachine({ isTrustedPeer }: PagesParts, request: Request): boolean {
-  const { socket, headers } = request
-  const { remoteAddress = '' } = socket
-  // Who comes through a proxy may be anywhere.
-  if (isTrustedPeer(request)) return false
-  return /^(?:127\.|::1$|::ffff:127\.)/.test(remoteAddress) && headers['x-forwarded-for'] === undefined
 }
 
 /** What cannot be told of one repository must not keep the others from being shown. */

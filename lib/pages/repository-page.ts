@@ -4,11 +4,14 @@ import type { RepositoryName } from '../repository-name.js'
 import { html, type Html } from './html.js'
 import type { Page } from './page.js'
 import { fitting } from './fitting.js'
+import type { Places } from './places.js'
+import { shellWord } from './shell-word.js'
 import { shortened } from './shortened.js'
 import { stateSign } from './state-sign.js'
 import { timeText } from './time.js'
+import { turn } from './turn.js'
 
-export interface RepositoryLog {
+export interface RepositoryLog extends Places {
   readonly base: string
   readonly name: RepositoryName
   /** As it was asked for, else the default branch. */
@@ -25,6 +28,9 @@ export interface RepositoryLog {
   readonly origin: string
 }
 
+/** On a page at the most. */
+export const MAX_COMMITS = 50
+
 /** Characters of a ref that is proposed, or repeated on the page. */
 const MAX_SHORT = 100
 
@@ -35,7 +41,8 @@ export function repositoryPage(log: RepositoryLog): Page {
   const { base, name, ref, commits, skip } = log
   const here = `${base}/repos/${name.full}`
   const rows = commits.map((commit) => rowOf(name, commit, log.states[commit.sha]?.state))
-  const older = (skip: number): string => `${here}?${new URLSearchParams({ ref, skip: String(skip) }).toString()}`
+  const passing = (skip: number): string =>
+    `${here}?${new URLSearchParams({ ref, ...(skip > 0 && { skip: String(skip) }) }).toString()}`
   return {
     title: `${name.full} ${shortened(ref, MAX_SHORT)}`,
     trail: [[name.full, here]],
@@ -43,22 +50,38 @@ export function repositoryPage(log: RepositoryLog): Page {
       const shown = fitting(rows, rowBytes)
       const isCut = shown.length < rows.length || log.hasMore
       return html`<h1>${name.full}</h1>
-        <form class="bar" method="get" action="${here}">
-          <label>Branch or tag <input name="ref" value="${ref}" list="branches" maxlength="1024" /></label
-          ><button>Show</button>
-          <datalist id="branches">${proposals(log.branches)}</datalist>
-        </form>
+        ${!log.isEmpty && refForm(here, log)}
         ${
           rows.length > 0
             ? html`<ul class="rows log">
                 ${shown}
               </ul>`
-            : html`<p>${log.isEmpty ? 'There is no commit yet: push one.' : 'There are no more commits.'}</p>`
+            : nothing(log)
         }
-        ${isCut && html`<p><a href="${older(skip + shown.length)}" rel="next">Older commits</a></p>`}
+        ${turn(
+          skip > 0 && ['prev', passing(Math.max(0, skip - MAX_COMMITS)), 'Newer commits'],
+          isCut && ['next', passing(skip + shown.length), 'Older commits'],
+        )}
         ${rows.length > 0 && skip === 0 && ref.length <= MAX_SHORT && badge(log)}`
     },
   }
+}
+
+function refForm(here: string, { ref, branches }: RepositoryLog): Html {
+  return html`<form class="bar" method="get" action="${here}">
+    <label>Branch or tag <input name="ref" value="${ref}" list="branches" maxlength="1024" /></label
+    ><button>Show</button>
+    <datalist id="branches">${proposals(branches)}</datalist>
+  </form>`
+}
+
+function nothing({ isEmpty, name, ref, folder }: RepositoryLog): Html {
+  if (!isEmpty) return html`<p>There are no more commits.</p>`
+  const branch = shellWord(`refs/heads/${ref === 'HEAD' ? 'main' : ref}`)
+  return html`<p>
+      There is no commit yet. This line pushes one, on the machine of the service, in a checkout of yours:
+    </p>
+    <pre tabindex="0"><code>git push ${folder}/${name.full}.git HEAD:${branch}</code></pre>`
 }
 
 function proposals(branches: readonly string[]): readonly Html[] {

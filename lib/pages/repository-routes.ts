@@ -6,9 +6,8 @@ import { repositoryName } from '../repository-name.js'
 import type { ObjectId } from '../object-id.js'
 import { pageAnswer } from './page.js'
 import { callerOf, frameOf, queryOf, skipOf, type PagesParts } from './parts.js'
-import { repositoryPage } from './repository-page.js'
-
-const MAX_ROWS = 50
+import { placesOf } from './places.js'
+import { MAX_COMMITS, repositoryPage } from './repository-page.js'
 
 export function repositoryRoutes(parts: PagesParts): readonly Route[] {
   const { base, service, refs, log, address } = parts
@@ -27,8 +26,8 @@ export function repositoryRoutes(parts: PagesParts): readonly Route[] {
         const asked = query.get('ref') ?? ''
         const [branches, defaultBranch] = await Promise.all([log.branches(repository), refs.defaultBranch(repository)])
         const { ref, start } = await startOf(parts, repository, asked, defaultBranch, branches)
-        const commits = start ? await log.list(repository, start, { skip, limit: MAX_ROWS + 1 }) : []
-        const shown = commits.slice(0, MAX_ROWS)
+        const commits = start ? await log.list(repository, start, { skip, limit: MAX_COMMITS + 1 }) : []
+        const shown = commits.slice(0, MAX_COMMITS)
         const shas = shown.map(({ sha }) => sha).slice(0, MAX_STATES)
         const { states }: CommitStates = shas.length === 0 ? { states: {} } : await service.states(caller, name, shas)
         const page = repositoryPage({
@@ -40,8 +39,9 @@ export function repositoryRoutes(parts: PagesParts): readonly Route[] {
           commits: shown,
           states,
           skip,
-          hasMore: commits.length > MAX_ROWS,
+          hasMore: commits.length > MAX_COMMITS,
           origin: address.origin(request),
+          ...placesOf(parts, request),
         })
         return pageAnswer(frame, page)
       },

@@ -5,6 +5,7 @@ import type { Page } from './page.js'
 import { HEAD, reportLine } from './report-line.js'
 import { shortened } from './shortened.js'
 import { timeText } from './time.js'
+import { turn } from './turn.js'
 
 /** For how long a token can be made, by the word in the form; `never` has no end. */
 export const EXPIRIES = { '7d': 7, '30d': 30, '90d': 90, '365d': 365 } as const
@@ -47,7 +48,8 @@ export function tokensPage({ base, tokens, skip, problem, sent }: TokensView): P
     content: (rowBytes) => {
       const shown = fitting(rows, rowBytes)
       const rest = rows.length - shown.length
-      const next = `${base}/settings/tokens?skip=${skip + shown.length}`
+      const here = `${base}/settings/tokens`
+      const next = `${here}?skip=${skip + shown.length}`
       return html`<h1>Your tokens</h1>
         <p>A token speaks for you: it can do what you have a right to, within its limits.</p>
         ${
@@ -57,7 +59,7 @@ export function tokensPage({ base, tokens, skip, problem, sent }: TokensView): P
                 ${shown}
               </ul>`
         }
-        ${rest > 0 && html`<p><a href="${next}" rel="next">${rest} more</a></p>`}
+        ${turn(skip > 0 && ['prev', here, 'The first ones'], rest > 0 && ['next', next, `${rest} more`])}
         <h2>Make a token</h2>
         ${problem !== undefined && html`<p class="note" role="alert">${problem}</p>`}
         <form class="form" method="post" action="${base}/settings/tokens">

@@ -92,6 +92,7 @@ t.test('A page has 20 kB at most, whatever was reported; the rest is behind a li
     t.equal(status, 200)
     t.ok(Buffer.byteLength(text) <= 20_000, `${Buffer.byteLength(text)}`)
     seen += text.match(/<li>/g)?.length ?? 0
+    t.equal(text.includes(`<a href="${commit}" rel="prev">`), path !== commit, 'a way back')
     const [, next] = /href="([^"]*)" rel="next"/.exec(text) ?? []
     if (next === undefined) break
     path = next

@@ -72,7 +72,11 @@ for (const format of ['sha1', 'sha256'] as const) {
     const second = (await visit(service, next.replaceAll('&amp;', '&'))).text
     t.equal(count(second), 11)
     t.notMatch(second, 'rel="next"')
-    t.match((await visit(service, `${home}?ref=main&skip=500`)).text, 'There are no more commits.')
+    t.match(second, `<a href="${home}?ref=main" rel="prev">Newer commits</a>`)
+    t.notMatch(first, 'rel="prev"')
+    const none = (await visit(service, `${home}?ref=main&skip=500`)).text
+    t.match(none, 'There are no more commits.')
+    t.match(none, `<a href="${home}?ref=main&amp;skip=450" rel="prev">`)
   })
 }
 
@@ -110,19 +114,21 @@ t.test('A subject of nothing but accents keeps no page from being shown', async 
   t.match((await visit(service, `${home}/badge.svg?settled`)).text, 'passing')
 })
 
-t.test('One without a commit says so', async (t) => {
+t.test('One without a commit says so, with the line that pushes one', async (t) => {
   const { service } = await pagesOf(t)
   await makeRepository(service.repositories, 'alice/empty', { public: true })
   const { status, text } = await visit(service, '/repos/alice/empty')
-  t.strictSame([status, text.includes('There is no commit yet: push one.')], [200, true])
+  t.equal(status, 200)
+  t.match(text, 'There is no commit yet.')
+  t.notMatch(text, '<form class="bar"')
+  t.match(text, `git push ${service.repositories}/alice/empty.git HEAD:refs/heads/main`)
+  const proxied = await visit(service, '/repos/alice/empty', { headers: { 'X-Forwarded-For': '192.0.2.1' } })
+  t.match(proxied.text, 'git push /path/of/the/repositories/alice/empty.git')
   const directory = await makeRepository(service.repositories, 'alice/tree', { public: true })
   const tree = await git('-C', directory, 'hash-object', '-t', 'tree', '-w', '/dev/null')
   writeFileSync(`${directory}/HEAD`, `${tree}\n`)
   const other = (await visit(service, '/repos/alice/tree')).text
-  t.ok(
-    other.includes('There is no commit yet: push one.') && other.includes('value="HEAD"'),
-    'nor has a HEAD of a tree',
-  )
+  t.ok(other.includes('There is no commit yet.') && other.includes('HEAD:refs/heads/main'), 'nor has a HEAD of a tree')
 })
 
 t.test('Where the default branch has no commit yet, another one is shown', async (t) => {
@@ -160,7 +166,10 @@ t.test('More repositories are behind a link; one that cannot be read does not hi
   t.notMatch(text, 'zoe/r19')
   const [, next = ''] = /href="(\/\?after=[^"]*)"/.exec(text) ?? []
   t.equal(next, '/?after=zoe%2Fr18')
-  t.match((await visit(service, next)).text, /zoe\/r19.*zoe\/r23/s)
+  const behind = (await visit(service, next)).text
+  t.match(behind, /zoe\/r19.*zoe\/r23/s)
+  t.match(behind, '<a href="/" rel="prev">')
+  t.match((await visit(service, '/?q=ZOE&after=zoe%2Fr19')).text, '<a href="/?q=ZOE" rel="prev">')
   t.match((await visit(service, '/?q=ZOE')).text, 'href="/?q=ZOE&amp;after=zoe%2Fr19"')
   for (const told of ['a repository is shown without its state', 'a part of the folder of repositories cannot be read'])
     t.ok(
@@ -175,6 +184,7 @@ t.test('With none yet, the lines that make the first one stand there', async (t)
   const { text } = await visit(service, '/')
   t.match(text, `git init --bare --initial-branch=main ${service.repositories}/alice/hello.git`)
   t.match(text, '/path/of/commit-status/scripts/commit-status token create')
+  t.notMatch(text, /<p(?: [^>]*)?>(?:(?!<\/p>).)*<p[ >]/s, 'no paragraph is in another')
   const proxied = await visit(service, '/', { headers: { 'X-Forwarded-For': '192.0.2.1' } })
   t.notMatch(proxied.text, service.repositories, 'others are not told where the repositories are')
   await service.close()
