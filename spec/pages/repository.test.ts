@@ -80,6 +80,17 @@ for (const format of ['sha1', 'sha256'] as const) {
   })
 }
 
+t.test('A long history can be followed to its end', async (t) => {
+  const { service, home, directory, sha } = await pagesOf(t)
+  await commitEach(
+    directory,
+    Array.from({ length: 100_020 }, () => 'x'),
+  )
+  const { status, text } = await visit(service, `${home}?ref=main&skip=100000`)
+  t.strictSame([status, text.split('<li>').length - 1, text.includes(sha)], [200, 21, true])
+  t.equal((await visit(service, `${home}?skip=12345678`)).status, 404)
+})
+
 t.test('Where subjects are longer there are fewer, and none is passed over', async (t) => {
   const { service, home, directory } = await pagesOf(t)
   await commitEach(
