@@ -9,6 +9,11 @@ export function timeText(iso: string): Html | string {
   return html`<time>${text.slice(0, 10)} ${text.slice(11, 16)}</time> UTC`
 }
 
+/** The day of a point in time that is known to the hour alone. */
+export function dayText(iso: string): Html {
+  return html`<time>${iso.slice(0, 10)}</time>`
+}
+
 /** A length of time in its two largest units. */
 export function durationText(milliseconds: number): string {
   const seconds = Math.max(0, Math.round(milliseconds / 1000))

@@ -47,7 +47,7 @@ export function tokenRoutes(parts: PagesParts): readonly Route[] {
       operation: async (request) =>
         await signedIn(request, async (user, frame) => {
           const skip = skipOf(queryOf(request))
-          const page = tokensPage({ base, tokens: await tokens.listTokens(user), skip })
+          const page = tokensPage({ base, tokens: await tokens.listTokens(user), now: parts.clock.now(), skip })
           return fleetingAnswer(200, frame, page, FORM_HEADERS)
         }),
     },
@@ -67,6 +67,7 @@ export function tokenRoutes(parts: PagesParts): readonly Route[] {
             const page = tokensPage({
               base,
               tokens: await tokens.listTokens(user),
+              now: parts.clock.now(),
               skip: 0,
               problem: error.message,
               sent,

@@ -4,7 +4,7 @@ import { html, type Html } from './html.js'
 import type { Page } from './page.js'
 import { HEAD, reportLine } from './report-line.js'
 import { shortened } from './shortened.js'
-import { timeText } from './time.js'
+import { dayText, timeText } from './time.js'
 import { turn } from './turn.js'
 
 /** For how long a token can be made, by the word in the form; `never` has no end. */
@@ -21,6 +21,8 @@ const WHEN = [
 export interface TokensView {
   readonly base: string
   readonly tokens: readonly ListedToken[]
+  /** Milliseconds since 1970. */
+  readonly now: number
   /** How many of them are passed over. */
   readonly skip: number
   /** Why nothing was made, of what was sent. */
@@ -34,7 +36,7 @@ const MAX_LIMITS = 1_000
 
 const MAX_NAME = 100
 
-export function tokensPage({ base, tokens, skip, problem, sent }: TokensView): Page {
+export function tokensPage({ base, tokens, now, skip, problem, sent }: TokensView): Page {
   const value = (name: string): string => sent?.get(name) ?? ''
   const option = (name: string, key: string, text: string, isDefault = false): Html => {
     const isChosen = sent ? sent.get(name) === key : isDefault
@@ -42,7 +44,7 @@ export function tokensPage({ base, tokens, skip, problem, sent }: TokensView): P
       ? html`<option value="${key}" selected>${text}</option>`
       : html`<option value="${key}">${text}</option>`
   }
-  const rows = tokens.slice(skip).map((token) => rowOf(base, token))
+  const rows = tokens.slice(skip).map((token) => rowOf(base, token, now))
   return {
     title: 'Tokens',
     content: (rowBytes) => {
@@ -98,8 +100,10 @@ export function tokensPage({ base, tokens, skip, problem, sent }: TokensView): P
   }
 }
 
-function rowOf(base: string, token: ListedToken): Html {
+function rowOf(base: string, token: ListedToken, now: number): Html {
   const { id, expires_at, last_used_at } = token
+  const isOver = expires_at !== null && Date.parse(expires_at) <= now
+  const expiry = expires_at === null ? 'never expires' : html`${isOver ? 'expired' : 'expires'} ${timeText(expires_at)}`
   const name = shortened(token.name, MAX_NAME)
   return html`<li>
     <span class="what"
@@ -107,8 +111,7 @@ function rowOf(base: string, token: ListedToken): Html {
       <span class="more">${shortened(limitsOf(token), MAX_LIMITS)}</span></span
     >
     <span class="when"
-      >${expires_at === null ? 'never expires' : html`expires ${timeText(expires_at)}`} ·
-      ${last_used_at === null ? 'never used' : html`used ${timeText(last_used_at)}`}</span
+      >${expiry} · ${last_used_at === null ? 'never used' : html`last used on ${dayText(last_used_at)}`}</span
     >
     <a class="button" href="${base}/settings/tokens/${id}/revoke">Revoke<span class="sr"> ${name || id}</span></a>
   </li>`

@@ -100,7 +100,7 @@ t.test('The tokens of its store are shown as they are; where it fails, so does t
   const { id } = await administration.createToken({ user: 'alice', name: '', scopes: [], expiresAt: null })
   await store.tokens.noteUse(new Map([[id, '2026-01-31T12:00:00.000Z']]))
   const { text } = await visit(place, '/settings/tokens', alice)
-  for (const words of ['without a name', 'without a scope', 'used <time>2026-01-31 12:00</time>'])
+  for (const words of ['without a name', 'without a scope', 'last used on <time>2026-01-31</time>'])
     t.ok(text.includes(words), words)
   t.match((await visit(place, `/settings/tokens/${id}/revoke`, alice)).text, `Revoke ${id}?`)
   store.tokens.add = async () => await Promise.reject(new Error('a fault of the store'))
