@@ -5,6 +5,7 @@ import { homePage, type HomeRow } from './home-page.js'
 import { pageAnswer, redirect } from './page.js'
 import { callerOf, frameOf, queryOf, type PagesParts } from './parts.js'
 import { placesOf } from './places.js'
+import { shownBranch } from './shown-branch.js'
 
 /** Each takes a look at git, so there are few. */
 const MAX_ROWS = 20
@@ -44,15 +45,12 @@ export function homeRoutes(parts: PagesParts): readonly Route[] {
 }
 
 /** What cannot be told of one repository must not keep the others from being shown. */
-async function rowOf(
-  { service, refs, log, logger }: PagesParts,
-  caller: Caller,
-  name: RepositoryName,
-): Promise<HomeRow> {
+async function rowOf(parts: PagesParts, caller: Caller, name: RepositoryName): Promise<HomeRow> {
+  const { service, log, logger } = parts
   const nothing = { name, branch: undefined, commit: undefined }
   try {
     const { repository } = await service.find(caller, name)
-    const [branch, commit] = await Promise.all([refs.defaultBranch(repository), refs.resolve(repository, 'HEAD')])
+    const { branch, start: commit } = await shownBranch(parts, repository)
     if (!commit) return { name, branch, commit: undefined, state: null }
     const { states } = await service.states(caller, name, [commit.hex])
     return { name, branch, commit: await log.one(repository, commit), state: states[commit.hex]?.state ?? null }

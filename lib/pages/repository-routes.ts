@@ -8,9 +8,10 @@ import { pageAnswer } from './page.js'
 import { callerOf, frameOf, queryOf, skipOf, type PagesParts } from './parts.js'
 import { placesOf } from './places.js'
 import { MAX_COMMITS, repositoryPage } from './repository-page.js'
+import { shownBranch } from './shown-branch.js'
 
 export function repositoryRoutes(parts: PagesParts): readonly Route[] {
-  const { base, service, refs, log, address } = parts
+  const { base, service, log, address } = parts
   return [
     {
       name: 'page',
@@ -24,8 +25,10 @@ export function repositoryRoutes(parts: PagesParts): readonly Route[] {
         const query = queryOf(request)
         const skip = skipOf(query)
         const asked = query.get('ref') ?? ''
-        const [branches, defaultBranch] = await Promise.all([log.branches(repository), refs.defaultBranch(repository)])
-        const { ref, start } = await startOf(parts, repository, asked, defaultBranch, branches)
+        const [branches, { ref, start }] = await Promise.all([
+          log.branches(repository),
+          startOf(parts, repository, asked),
+        ])
         const commits = start ? await log.list(repository, start, { skip, limit: MAX_COMMITS + 1 }) : []
         const shown = commits.slice(0, MAX_COMMITS)
         const shas = shown.map(({ sha }) => sha).slice(0, MAX_STATES)
@@ -50,28 +53,20 @@ export function repositoryRoutes(parts: PagesParts): readonly Route[] {
 }
 
 /**
- * The commit that a ref names; for none, the default branch's, or where that has none yet, the first branch's.
+ * The commit that a ref names; for none, that of the branch that is shown then.
  * @returns without a commit where there is none at all
  * @throws ServiceError for a ref that is not there
  */
 async function startOf(
-  { refs, service }: PagesParts,
+  parts: PagesParts,
   repository: Repository,
   asked: string,
-  defaultBranch: string | undefined,
-  [first]: readonly string[],
 ): Promise<{ ref: string; start?: ObjectId }> {
-  const candidates =
-    asked === ''
-      ? [
-          ['HEAD', defaultBranch],
-          ['refs/heads/' + String(first), first],
-        ]
-      : [[asked, asked]]
-  for (const [name = '', shown = name] of candidates) {
-    const start = await refs.resolve(repository, name)
-    if (start && (await service.hasCommit(repository, start))) return { ref: shown, start }
+  if (asked === '') {
+    const { branch: ref = 'HEAD', ...shown } = await shownBranch(parts, repository)
+    return { ref, ...shown }
   }
-  if (asked === '') return { ref: defaultBranch ?? 'HEAD' }
+  const start = await parts.refs.resolve(repository, asked)
+  if (start && (await parts.service.hasCommit(repository, start))) return { ref: asked, start }
   throw new ServiceError('path_unknown', { text: 'branch or tag not found' })
 }

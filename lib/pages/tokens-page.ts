@@ -75,7 +75,8 @@ export function tokensPage({ base, tokens, now, skip, problem, sent }: TokensVie
             </select></label
           >
           <label
-            >Repositories <span class="quiet">owner/repo, several with spaces between; empty: all that you may</span
+            >Repositories
+            <span class="quiet">owner/repo, several with spaces between; empty: all that you have a right to</span
             ><input name="repositories" value="${value('repositories')}" maxlength="4000"
           /></label>
           <label
@@ -83,7 +84,7 @@ export function tokensPage({ base, tokens, now, skip, problem, sent }: TokensVie
             ><input name="contexts" value="${value('contexts')}" maxlength="4000"
           /></label>
           <label
-            >May<select name="access">
+            >What it may do<select name="access">
               ${option('access', 'write', 'read and report', true)}${option('access', 'read', 'only read')}
             </select></label
           >

@@ -36,7 +36,11 @@ t.test('It says how long each was pending the last time, and of what is pending 
   t.strictSame(await at('12:00:00', 'success'), [`${on} 12:00 UTC`], 'it never was pending')
   t.strictSame(await at('14:00:00', 'pending'), ['alice · pending since 2026-01-31 14:00 UTC'])
   t.strictSame(await at('14:02:00', 'pending'), ['alice · pending since 2026-01-31 14:00 UTC'], 'still')
-  t.strictSame(await at('14:03:05', 'failure'), [`${on} 14:03 UTC · after 3 min 5 s`], 'not since the first report')
+  t.strictSame(
+    await at('14:03:05', 'failure'),
+    [`${on} 14:03 UTC · pending for 3 min 5 s`],
+    'not since the first report',
+  )
   t.strictSame(await at('14:04:00', 'error'), [`${on} 14:04 UTC`])
 })
 
@@ -148,7 +152,7 @@ t.test('What is wrong is a page in the words of the API', async (t) => {
     return [status, /<h1>(.*?)<\/h1>/.exec(text)?.[1] ?? text]
   }
   t.strictSame(await of(`${home}/commits/${'0'.repeat(40)}`), [404, 'Commit not found'])
-  t.strictSame(await of(`${home}/commits/abc`), [422, 'Sha must be a full 40 or 64 character hex commit id'])
+  t.strictSame(await of(`${home}/commits/abc`), [422, 'This is no commit id'])
   t.strictSame(await of('/repos/alice/missing'), [404, 'Repository not found'])
   t.strictSame(await of(`/repos/alice/missing/commits/${sha}`), [404, 'Repository not found'])
   t.strictSame(await of('/repos/alice'), [404, 'Not found'])

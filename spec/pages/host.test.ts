@@ -149,7 +149,7 @@ t.test('Where the host finds repositories in its own way, one is opened by its n
     t.ok(text.includes('Details') && !text.includes('javascript:'), 'what its store holds becomes no link')
   }
   t.equal((await visit(place, '/settings/tokens', alice)).status, 404, "tokens are the host's")
-  t.match((await visit(place, '/sign-in')).text, 'You sign in where the repositories are.')
+  t.match((await visit(place, '/sign-in')).text, 'Ask whoever runs it where that is done.')
 })
 
 t.test(
@@ -170,7 +170,7 @@ t.test(
         await service.report('alice/hello', sha, { state, description: String(pending_since) })
         const { status, text } = await visit({ url }, `/repos/alice/hello/commits/${sha}`)
         t.strictSame([status, text.includes(`>${String(pending_since)}<`)], [200, true])
-        t.notMatch(text, / after |NaN|Invalid/, `${state} ${pending_since}`)
+        t.notMatch(text, /pending for |NaN|Invalid/, `${state} ${pending_since}`)
       }
     }
   },

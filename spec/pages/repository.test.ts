@@ -149,6 +149,9 @@ t.test('Where the default branch has no commit yet, another one is shown', async
   const { text } = await visit(service, '/repos/alice/other')
   t.match(text, sha)
   t.match(text, 'value="trunk"')
+  await service.report('alice/other', sha, await service.tokenOf('alice'), { state: 'success' })
+  t.match((await visit(service, '/?q=other')).text, /success.*alice\/other.*on another branch.*trunk/s)
+  t.match((await visit(service, '/repos/alice/other/badge.svg')).text, 'passing')
 })
 
 t.test('The home page lists what one may read, by name, with the state of the default branch', async (t) => {

@@ -194,7 +194,11 @@ t.test('Links and sessions are kept as digests: nobody finds them in the memory 
 
 t.test('Whoever asks how to sign in is told', async (t) => {
   const { service } = await world(t)
-  t.match((await visit(service, '/sign-in')).text, 'scripts/commit-status sign-in alice')
+  const { text } = await visit(service, '/sign-in')
+  t.match(text, 'scripts/commit-status sign-in alice')
+  t.notMatch(text, 'You are signed in')
+  const cookie = await signIn(service, 'bob')
+  t.match((await visit(service, '/sign-in', { cookie })).text, 'You are signed in as <strong>bob</strong>')
   await t.rejects(service.admin.createSignIn('../x'), /no user name/)
 })
 

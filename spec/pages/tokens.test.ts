@@ -44,6 +44,8 @@ t.test('A token has the limits that were filled in, and the list tells them', as
   t.match(listed, 'scope repo · only reads')
   const page = await visit(service, `/repos/alice/hello/commits/${sha}`, { cookie })
   t.match(page.text, 'alice · <time', 'who reported')
+  t.match(listed, /What it may do.*<select name="access"/s)
+  t.match(listed, 'empty: all that you have a right to')
   for (const wrong of [{ access: 'admin' }, { repositories: '../x' }, { contexts: 'x'.repeat(256) }])
     t.equal((await visit(service, '/settings/tokens', { cookie, form: { ...form, ...wrong } })).status, 422)
 })
