@@ -61,7 +61,7 @@ pre {
 .log a { font-weight: 600; }
 .log small { grid-column: 2; color: var(--quiet); font-size: 0.875rem; }
 .top { display: flex; gap: 0.5rem 1rem; align-items: baseline; flex-wrap: wrap; margin: 0 0 1rem; }
-.turn, .facts { display: flex; gap: 0 1.5rem; flex-wrap: wrap; }
+.turn, .facts { display: flex; gap: 0 1.5rem; flex-wrap: wrap; align-items: baseline; }
 .top .state { font-size: 1rem; }
 .bar { display: flex; gap: 0.5rem; flex-wrap: wrap; margin: 1rem 0; align-items: end; }
 .bar label { flex: 1 1 12rem; }
