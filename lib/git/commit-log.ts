@@ -2,7 +2,8 @@ import { LRUCache } from 'lru-cache'
 import type { ObjectId } from '../object-id.js'
 import type { Repository } from '../parts/repositories.js'
 import { RepositoryUnreadable } from './commits.js'
-import type { GitProcesses } from './git-process.js'
+import type { GitEnd, GitProcesses } from './git-process.js'
+import { LogRecords } from './log-records.js'
 
 /** What people want to know of a commit. Texts are as somebody pushed them. */
 export interface LoggedCommit {
@@ -10,7 +11,7 @@ export interface LoggedCommit {
   readonly author: string
   /** When it was authored: ISO 8601 with the author's own time zone. */
   readonly time: string
-  /** The first paragraph of the message on one line, cut after 200 columns. */
+  /** The first paragraph of the message on one line, cut after 200 columns or 600 bytes. */
   readonly subject: string
 }
 
@@ -18,21 +19,24 @@ export interface LoggedCommit {
 const MAX_LOGS = 500
 const MAX_COMMITS = 10_000
 
-/** Of a page of 100 commits, whatever their texts. */
+/** Of the names of branches. */
 const MAX_BYTES = 256 * 1024
+
+/** To pass over more commits may take git a while. */
+const QUICK_SKIP = 10_000
 
 const MAX_BRANCHES = 50
 
-/** git cuts the texts, which may be of any length. */
+/** git cuts the texts by columns, so that what is of any length is mostly not printed. */
 const FORMAT = '%H%n%<(100,trunc)%an%n%aI%n%<(200,trunc)%s'
 
 /** Reads what commits say, through the installed git. */
 export class CommitLog {
-  readonly #git: Pick<GitProcesses, 'run'>
+  readonly #git: Pick<GitProcesses, 'run' | 'read'>
   readonly #logs = new LRUCache<string, readonly LoggedCommit[]>({ max: MAX_LOGS })
   readonly #commits = new LRUCache<string, LoggedCommit>({ max: MAX_COMMITS })
 
-  constructor(git: Pick<GitProcesses, 'run'>) {
+  constructor(git: Pick<GitProcesses, 'run' | 'read'>) {
     this.#git = git
   }
 
@@ -51,7 +55,7 @@ export class CommitLog {
     const key = `${identity ?? ''}\n${directory}\n${start.hex} ${skip} ${limit}`
     const known = identity === undefined ? undefined : this.#logs.get(key)
     if (known) return known
-    const found = await this.#read(directory, [`--max-count=${limit}`, `--skip=${skip}`, start.hex])
+    const found = await this.#read(directory, [`--max-count=${limit}`, `--skip=${skip}`, start.hex], skip > QUICK_SKIP)
     if (identity !== undefined) this.#logs.set(key, found)
     return found
   }
@@ -72,25 +76,26 @@ export class CommitLog {
   /** Short names of branches, the first of them. Throws as `list`. */
   async branches({ directory }: Repository): Promise<readonly string[]> {
     const args = [`--count=${MAX_BRANCHES}`, '--format=%(refname:lstrip=2)', 'refs/heads/']
-    const output = await this.#run(directory, 'for-each-ref', args)
-    return output.split('\n').filter((name) => name !== '')
-  }
-
-  async #read(directory: string, range: readonly string[]): Promise<LoggedCommit[]> {
-    const args = ['-z', '--no-color', '--encoding=UTF-8', `--format=tformat:${FORMAT}`, ...range, '--']
-    const output = await this.#run(directory, 'log', args)
+    const { output, ...ended } = await this.#git.run(directory, ['for-each-ref', ...args], MAX_BYTES)
+    refuseFailed(directory, ended)
     return output
-      .split('\0')
-      .filter((record) => record !== '')
-      .map((record) => {
-        const [sha = '', author = '', time = '', subject = ''] = record.split('\n')
-        return { sha, author: author.trimEnd(), time, subject: subject.trimEnd() }
-      })
+      .toString()
+      .split('\n')
+      .filter((name) => name !== '')
   }
 
-  async #run(directory: string, command: string, args: readonly string[]): Promise<string> {
-    const { code, output, error } = await this.#git.run(directory, [command, ...args], MAX_BYTES)
-    if (code !== 0) throw new RepositoryUnreadable(directory, new Error(`git ${command}: ${error}`))
-    return output.toString()
+  async #read(directory: string, range: readonly string[], mayTakeLong = false): Promise<LoggedCommit[]> {
+    const args = ['log', '-z', '--no-color', '--encoding=UTF-8', `--format=tformat:${FORMAT}`, ...range, '--']
+    const found = new LogRecords()
+    const take = (chunk: Buffer): undefined => {
+      found.take(chunk)
+    }
+    const ended = await this.#git.read(directory, args, take, mayTakeLong)
+    refuseFailed(directory, ended)
+    return found.records.map(([sha = '', author = '', time = '', subject = '']) => ({ sha, author, time, subject }))
   }
+}
+
+function refuseFailed(directory: string, { code, error }: GitEnd): void {
+  if (code !== 0) throw new RepositoryUnreadable(directory, new Error(`git: ${error}`))
 }

@@ -12,7 +12,7 @@ const MAX_RUNNING_IN_ONE = 2
 
 /** Nor do those that hang in many repositories: a slow one gives up its place, up to a number. */
 const SLOW_MILLISECONDS = 500
-const MAX_RUNNING_WITH_SLOW = 24
+const MAX_RUNNING_WITH_SLOW = 16
 
 /** How long a repository in which git did not come to its end is not asked about again, and how many are remembered. */
 const HUNG_MILLISECONDS = 30_000
@@ -35,18 +35,25 @@ const CONFIGURATION: Readonly<Record<string, string>> = {
   'protocol.allow': 'never',
 }
 
-/** What git printed, and the code it ended with. */
-export interface GitOutput {
+/** How git ended. */
+export interface GitEnd {
   readonly code: number | null
-  readonly output: Buffer
   readonly error: string
 }
+
+/** With all that it printed. */
+export interface GitOutput extends GitEnd {
+  readonly output: Buffer
+}
+
+/** Is given what git prints, as it comes. It returns why nothing more is taken: then git is ended. */
+export type Take = (chunk: Buffer) => string | undefined
 
 interface Call {
   readonly directory: string
   readonly args: readonly string[]
-  readonly maxBytes: number
-  readonly done: (output: GitOutput) => void
+  readonly take: Take
+  readonly done: (ended: GitEnd) => void
   readonly fail: (reason: Error) => void
   child?: ChildProcess
   isSlow?: true
@@ -75,14 +82,30 @@ export class GitProcesses {
    * @throws RepositoryUnreadable when git cannot be run, takes too long or prints too much; ServiceError `overloaded`
    */
   async run(directory: string, args: readonly string[], maxBytes: number): Promise<GitOutput> {
+    const output: Buffer[] = []
+    let length = 0
+    const take: Take = (chunk) => {
+      length += chunk.length
+      if (length > maxBytes) return `git printed more than ${maxBytes} bytes`
+      output.push(chunk)
+      return undefined
+    }
+    return { ...(await this.read(directory, args, take)), output: Buffer.concat(output) }
+  }
+
+  /**
+   * As `run`, for output of any length.
+   * @param mayTakeLong whether a git that does not come to its end need not have hung
+   */
+  async read(directory: string, args: readonly string[], take: Take, mayTakeLong = false): Promise<GitEnd> {
     if (this.#hung.has(directory)) throw new RepositoryUnreadable(directory, new Error('git hung there just now'))
     if (this.#waiting.size >= MAX_WAITING) throw new ServiceError('overloaded')
     let timer: NodeJS.Timeout | undefined
     try {
-      return await new Promise<GitOutput>((resolve, reject) => {
-        const call: Call = { directory, args, maxBytes, done: resolve, fail: reject }
+      return await new Promise<GitEnd>((resolve, reject) => {
+        const call: Call = { directory, args, take, done: resolve, fail: reject }
         timer = setTimeout(() => {
-          if (call.child) this.#hung.set(directory, true)
+          if (call.child && !mayTakeLong) this.#hung.set(directory, true)
           this.#end(call, `git took longer than ${this.#milliseconds} ms`)
         }, this.#milliseconds)
         this.#waiting.add(call)
@@ -136,12 +159,10 @@ export class GitProcesses {
       call.isSlow = true
       this.#next()
     }, SLOW_MILLISECONDS)
-    const output: Buffer[] = []
-    let [length, error] = [0, '']
+    let error = ''
     child.stdout.on('data', (chunk: Buffer) => {
-      length += chunk.length
-      if (length > call.maxBytes) this.#end(call, `git printed more than ${call.maxBytes} bytes`)
-      else output.push(chunk)
+      const reason = call.take(chunk)
+      if (reason !== undefined) this.#end(call, reason)
     })
     child.stderr.on('data', (chunk: Buffer) => {
       if (error.length < MAX_ERROR_CHARACTERS) error += chunk.toString()
@@ -150,7 +171,7 @@ export class GitProcesses {
     child.once('close', (code) => {
       clearTimeout(slow)
       this.#running.delete(call)
-      call.done({ code, output: Buffer.concat(output), error: error.trim() })
+      call.done({ code, error: error.trim() })
       this.#next()
     })
   }

@@ -219,6 +219,10 @@ export function errorAnswer(error: ServiceError): Answer {
  * @param allowed the methods that it does (RFC 9110, 10.2.1)
  */
 export function methodNotAllowed(allowed: string): Answer {
-  const { headers, ...answer } = errorAnswer(new ServiceError('method_not_allowed'))
-  return { ...answer, headers: { ...headers, Allow: allowed } }
+  return allowing(allowed, errorAnswer(new ServiceError('method_not_allowed')))
+}
+
+/** An answer that names the methods an address takes. */
+export function allowing(allowed: string, answer: Answer): Answer {
+  return { ...answer, headers: { ...answer.headers, Allow: allowed } }
 }

@@ -14,7 +14,7 @@ import { parseVerdictQuery } from '../verdict/rule.js'
 import type { Authentication } from './authentication.js'
 import { readJson, receiveReport } from './body.js'
 import type { Waiting, WaitedAnswer } from './waiting.js'
-import { errorAnswer, Exchange, methodNotAllowed, type Answer, type StreamedAnswer } from './exchange.js'
+import { errorAnswer, Exchange, allowing, type Answer, type StreamedAnswer } from './exchange.js'
 import { openApi } from './openapi.js'
 import type { Operation, Room, Route } from './room.js'
 
@@ -150,7 +150,7 @@ export function createHandler(parts: HandlerParts): Handler {
     { name: 'other', method: 'GET', path: /^\/api\/v1\/openapi\.json$/, operation: document },
   ]
 
-  type Refuse = (error: ServiceError, request: Request) => Promise<Answer> | Answer
+  type Refuse = (error: ServiceError, request: Request) => Eventual<Answer>
 
   const answering =
     (name: RouteName, operation: Operation, refuse: Refuse): Middleware =>
@@ -166,14 +166,18 @@ export function createHandler(parts: HandlerParts): Handler {
       refuseMalformedEscapes(request.path)
       const known = routes.filter(({ path }) => path.test(request.path)).map(({ method }) => method)
       if (known.length === 0) throw new ServiceError('path_unknown')
-      return methodNotAllowed(known.map((method) => (method === 'GET' ? 'GET, HEAD' : method)).join(', '))
+      const allowed = known.map((method) => (method === 'GET' ? 'GET, HEAD' : method)).join(', ')
+      return andThen(refuse(new ServiceError('method_not_allowed'), request), (answer) => allowing(allowed, answer))
     }
     const app = polka({ onNoMatch: answering('other', noMatch, refuse) })
     for (const { name, method, path, operation } of routes) app.add(method, path, answering(name, operation, refuse))
     return app
   }
 
-  const api = routed(routes, errorAnswer)
+  const foyer = parts.rooms.find(({ isAlone }) => isAlone)
+  const api = routed(routes, (error, request) =>
+    foyer && isForPeople(request) ? foyer.refuse(error, request) : errorAnswer(error),
+  )
   const rooms = parts.rooms.map((room) => {
     const guarded = room.routes.map((route) => ({ ...route, operation: checked(route.operation) }))
     const refuse: Refuse = async (error, request) => await room.refuse(error, request)
@@ -202,6 +206,11 @@ export function createHandler(parts: HandlerParts): Handler {
     // Not within: what the host throws is the host's.
     next()
   }
+}
+
+/** Whether a browser asks for what no program would: no path of an API. */
+function isForPeople({ path, headers }: Request): boolean {
+  return !/^\/(?:healthz|(?:[^/]+\/)?api)(?:\/|$)/.test(path) && (headers.accept ?? '').includes('text/html')
 }
 
 function answer(app: ReturnType<typeof polka>, request: IncomingMessage, response: ServerResponse): void {

@@ -21,6 +21,8 @@ export interface Room {
   /** The address as the routes know it; `undefined` for one that is not of this room. */
   addressOf(url: string): string | undefined
   readonly routes: readonly Route[]
+  /** Whether it has a server of ours alone: then it tells people of addresses that nobody knows. */
+  readonly isAlone: boolean
   /** How it tells a refusal. */
   refuse(error: ServiceError, request: Request): Promise<Answer>
 }

@@ -8,6 +8,7 @@ import { repositoryName } from '../repository-name.js'
 import type { Caller, FoundRepository } from '../service/repository-access.js'
 import { badgeImage } from './badge.js'
 import { callerOf, frameOf, queryOf, type PagesParts } from './parts.js'
+import { shownBranch } from './shown-branch.js'
 
 /** How far back a settled commit is looked for. */
 const MAX_COMMITS = 50
@@ -29,9 +30,10 @@ export function badgeRoutes(parts: PagesParts): readonly Route[] {
         const query = queryOf(request)
         const context = query.get('context') ?? undefined
         if (context !== undefined && Array.from(context).length > MAX_CONTEXT) throw new ServiceError('path_unknown')
-        const ref = query.get('ref') ?? 'HEAD'
-        const named = await refs.resolve(found.repository, ref || 'HEAD')
-        const start = named && (await service.hasCommit(found.repository, named)) ? named : undefined
+        const ref = query.get('ref') ?? ''
+        const named = ref === '' ? undefined : await refs.resolve(found.repository, ref)
+        const isThere = named && (await service.hasCommit(found.repository, named))
+        const start = ref === '' ? (await shownBranch(parts, found.repository)).start : isThere ? named : undefined
         if (query.has('ref') && !start) throw new ServiceError('path_unknown', { text: 'branch or tag not found' })
         const look = new Look(parts, caller, found, context)
         const state = !start ? null : await (query.has('settled') ? look.settled(start) : look.state(start))

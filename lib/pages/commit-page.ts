@@ -1,23 +1,21 @@
-import type { StoredStatus } from '../commit-status.js'
 import type { LoggedCommit } from '../git/commit-log.js'
 import type { RepositoryName } from '../repository-name.js'
-import type { StoredList } from '../status-list.js'
 import { fitting } from './fitting.js'
 import { html, type Content, type Html } from './html.js'
 import type { Page } from './page.js'
+import { shortened } from './shortened.js'
+import type { ShownList, ShownStatus } from './shown-list.js'
 import { reportLine } from './report-line.js'
 import { stateSign, stateTitle } from './state-sign.js'
 import { durationText, timeText } from './time.js'
+import { turn } from './turn.js'
 
-export interface CommitView {
+export interface CommitView extends ShownList {
   readonly base: string
   readonly name: RepositoryName
   readonly sha: string
   /** Absent when git cannot tell it at the moment. */
   readonly commit: LoggedCommit | undefined
-  readonly list: StoredList
-  /** How many statuses there are when they are too many to be shown, else 0. */
-  readonly tooMany: number
   /** How many statuses are passed over. */
   readonly skip: number
   /** Whether the page reloads itself while something is pending. */
@@ -34,35 +32,46 @@ export function commitPage(view: CommitView): Page {
   const here = `${repository}/commits/${sha}`
   const subject = commit && commit.subject !== '' ? commit.subject : `Commit ${sha.slice(0, 10)}`
   const ordered = orderedStatuses(list)
-  const rows = fitting(ordered.slice(skip).map(rowOf))
-  const rest = ordered.length - skip - rows.length
+  const rows = ordered.slice(skip).map(shortRow)
   return {
     title: `${stateTitle(list.state)}: ${subject}`,
     trail: [
       [name.full, repository],
       [sha.slice(0, 10), here],
     ],
-    content: html`<h1>${subject}</h1>
-      <p class="quiet">
-        ${commit && html`${commit.author} · ${timeText(commit.time)} · `}<span class="sha">${sha}</span>
-      </p>
-      <div class="top">${stateSign(list.state)} <span>${counted(list)}</span>${reloading(view, here)}</div>
-      ${statusRows(view, rows)}
-      ${rest > 0 && html`<p><a href="${here}?skip=${skip + rows.length}" rel="next">${rest} more</a></p>`}`,
+    content: (rowBytes) => {
+      const shown = fitting(rows, rowBytes)
+      const rest = rows.length - shown.length
+      const next = `${here}?skip=${skip + shown.length}`
+      return html`<h1>${subject}</h1>
+        <p class="quiet facts">
+          ${commit && html`<span>${commit.author} · ${timeText(commit.time)}</span>`} <span class="sha">${sha}</span>
+        </p>
+        <div class="top">${stateSign(list.state)} <span>${counted(view)}</span>${reloading(view, here)}</div>
+        ${statusRows(view, shown)}
+        ${turn(skip > 0 && ['prev', here, 'The first ones'], rest > 0 && ['next', next, `${rest} more`])}`
+    },
   }
 }
 
 function statusRows(view: CommitView, rows: readonly Html[]): Html {
-  if (view.tooMany > 0) return html`<p>${view.tooMany} statuses are too many to be shown here: the API lists them.</p>`
-  return view.list.statuses.length === 0
-    ? nothingYet(view)
-    : html`<ul class="rows">
-        ${rows}
-      </ul>`
+  const { name, sha, service, counts, hidden } = view
+  if (Object.values(counts).every((count) => count === 0)) return nothingYet(view)
+  const api = `${service}/api/v1/repos/${name.full}/commits/${sha}/statuses`
+  return html`${
+    rows.length > 0 &&
+    html`<ul class="rows">
+      ${rows}
+    </ul>`
+  }
+  ${hidden > 0 && html`<p>${hidden} others are too many to be shown here: <a href="${api}">the API lists all</a>.</p>`}`
 }
 
+/** Of the rows in a page of others. */
+const MAX_FRAGMENT_BYTES = 14_000
+
 /** The statuses of a commit as a piece of other pages, cgit's above all. */
-export function commitFragment({ base, name, sha, list, tooMany, origin }: CommitView): Html {
+export function commitFragment({ base, name, sha, list, hidden, origin }: CommitView): Html {
   const here = `${origin}${base}/repos/${name.full}/commits/${sha}`
   const ordered = orderedStatuses(list)
   const rows = fitting(
@@ -70,29 +79,41 @@ export function commitFragment({ base, name, sha, list, tooMany, origin }: Commi
       const label = target_url === null ? context : link(target_url, context)
       return html`<li>${stateSign(state)} ${label}${description !== null && html` <span>${description}</span>`}</li>`
     }),
+    MAX_FRAGMENT_BYTES,
   )
-  const rest = ordered.length - rows.length
+  const rest = ordered.length - rows.length + hidden
+  const more = rows.length > 0 ? `${here}?skip=${rows.length}` : here
   return html`<div class="commit-statuses">
     <a href="${here}">Statuses</a>: ${stateSign(list.state)}
     ${
-      tooMany > 0
-        ? html`<p><a href="${here}">${tooMany} statuses</a> are too many to be shown here.</p>`
-        : html`<ul>
-            ${rows}
-          </ul>`
+      rows.length > 0 &&
+      html`<ul>
+        ${rows}
+      </ul>`
     }
-    ${rest > 0 && html`<p><a href="${here}?skip=${rows.length}">${rest} more</a></p>`}
+    ${rest > 0 && html`<p><a href="${more}">${rest} more</a></p>`}
   </div> `
 }
 
-function orderedStatuses({ statuses }: StoredList): readonly StoredStatus[] {
+function orderedStatuses({ statuses }: ShownList['list']): readonly ShownStatus[] {
   return statuses.toSorted((one, other) => ORDER[one.state] - ORDER[other.state])
 }
+
+/** Past this the description is cut, which else may be longer still. */
+const MAX_ROW_BYTES = 12_000
+const SHORT_DESCRIPTION = 100
 
 /** What needs somebody first. */
 const ORDER = { failure: 0, error: 0, pending: 1, success: 2 } as const
 
-function rowOf(status: StoredStatus): Html {
+/** As much of it as leaves room for the rest of a page. */
+function shortRow(status: ShownStatus): Html {
+  const row = rowOf(status)
+  if (Buffer.byteLength(row.toString()) <= MAX_ROW_BYTES || status.description === null) return row
+  return rowOf({ ...status, description: shortened(status.description, SHORT_DESCRIPTION) })
+}
+
+function rowOf(status: ShownStatus): Html {
   const { state, context, description, target_url } = status
   return html`<li>
     ${stateSign(state)}
@@ -105,14 +126,14 @@ function rowOf(status: StoredStatus): Html {
 }
 
 /** No time that runs: while nothing is reported the page stays the same. */
-function whenOf({ state, updated_at, reporter, pending_since }: StoredStatus): Content {
+function whenOf({ state, updated_at, reporter, pending_since }: ShownStatus): Content {
   const by = reporter && html`${reporter.user} · `
   const reported = timeText(updated_at)
   if (pending_since === undefined) return html`${by}${reported}`
   if (state === 'pending') return html`${by}pending since ${timeText(pending_since)}`
   const took = Date.parse(updated_at) - Date.parse(pending_since)
   // What a store of the host holds may be anything.
-  return html`${by}${reported}${took >= 0 && html` · after ${durationText(took)}`}`
+  return html`${by}${reported}${took >= 0 && html` · pending for ${durationText(took)}`}`
 }
 
 /**
@@ -127,16 +148,14 @@ function link(address: string, text: string, of?: string): Content {
   >`
 }
 
-function counted({ statuses }: StoredList): string {
-  const words = (['failure', 'error', 'pending', 'success'] as const).flatMap((state) => {
-    const count = statuses.filter((status) => status.state === state).length
-    return count === 0 ? [] : [`${count} ${state}`]
-  })
-  return words.join(', ')
+function counted({ counts }: CommitView): string {
+  const states = (['failure', 'error', 'pending', 'success'] as const).filter((state) => counts[state] > 0)
+  return states.map((state) => `${counts[state]} ${state}`).join(', ')
 }
 
-function reloading({ list, isReloading }: CommitView, here: string): Content {
-  if (!isPending(list)) return undefined
+function reloading({ counts, isReloading }: CommitView, here: string): Content {
+  // Also of a commit that has failed already: the rest is still to come.
+  if (counts.pending === 0) return undefined
   if (!isReloading) return html`<a href="${here}">Reload by itself</a>`
   return html`<span class="quiet">Reloads by itself.</span> <a href="${here}?reload=off">Stop reloading</a>`
 }
@@ -144,9 +163,4 @@ function reloading({ list, isReloading }: CommitView, here: string): Content {
 function nothingYet({ name, sha, service }: CommitView): Html {
   return html`<p>No check has reported on this commit. This line would, with a token of somebody who may:</p>
     <pre tabindex="0"><code>${reportLine({ service, token: '$TOKEN', repository: name.full, sha })}</code></pre>`
-}
-
-/** Also of a commit that has failed already: the rest is still to come. */
-export function isPending({ statuses }: StoredList): boolean {
-  return statuses.some(({ state }) => state === 'pending')
 }

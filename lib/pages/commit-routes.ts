@@ -4,8 +4,8 @@ import type { Request, Route } from '../http/room.js'
 import { repositoryName } from '../repository-name.js'
 
 import { fullCommitId } from '../service/status-service.js'
-import type { StoredList } from '../status-list.js'
-import { commitFragment, commitPage, isPending, type CommitView } from './commit-page.js'
+import { commitFragment, commitPage, type CommitView } from './commit-page.js'
+import { partOfList, wholeList } from './shown-list.js'
 import { htmlAnswer, pageAnswer, type PageFrame } from './page.js'
 import { callerOf, frameOf, queryOf, skipOf, type PagesParts } from './parts.js'
 
@@ -28,7 +28,6 @@ export function commitRoutes(parts: PagesParts): readonly Route[] {
     const { owner = '', repo = '', sha = '' } = request.params
     const caller = callerOf(frame)
     const { found, commit, list } = await service.list(caller, repositoryName(owner, repo), () => fullCommitId(sha))
-    if ('close' in list) await list.close()
     const query = queryOf(request)
     const [skip, isReloading] = [skipOf(query), query.get('reload') !== 'off']
     const at = { origin: address.origin(request), service: address.of(request) }
@@ -49,24 +48,26 @@ export function commitRoutes(parts: PagesParts): readonly Route[] {
       hasSession,
     ]
     const remembered = identity === undefined ? undefined : known.get(key.join('\n'))
-    if (remembered) return remembered
+    if (remembered) {
+      if ('close' in list) await list.close()
+      return remembered
+    }
+    // With who reported, which the list that is sent does not say.
+    const shown =
+      'bytes' in list
+        ? wholeList(await service.statusList(caller, found.name, commit.hex))
+        : await partOfList(list).finally(async () => await list.close())
     // Without git the statuses are shown all the same.
     const logged = await log.one(found.repository, commit).catch((error: unknown) => {
       logger.warn({ err: error, repository: found.name.full }, 'a commit is shown without what it says')
       return undefined
     })
-    // With who reported, which the list that is sent does not say.
-    const statuses: StoredList =
-      'bytes' in list
-        ? await service.statusList(caller, found.name, commit.hex)
-        : { state: list.summary.state, statuses: [] }
     const view = {
       base,
       name: found.name,
       sha: commit.hex,
       commit: logged,
-      list: statuses,
-      tooMany: 'bytes' in list ? 0 : list.summary.statuses,
+      ...shown,
       skip,
       isReloading,
       ...at,
@@ -83,7 +84,7 @@ export function commitRoutes(parts: PagesParts): readonly Route[] {
       path: /^\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)\/commits\/(?<sha>[^/]+)$/,
       operation: async (request) =>
         await answer(request, 'page', (view, frame) => {
-          const reloads = view.isReloading && isPending(view.list)
+          const reloads = view.isReloading && view.counts.pending > 0
           return pageAnswer(frame, commitPage(view), reloads ? { Refresh: String(RELOAD_SECONDS) } : {})
         }),
     },

@@ -7,9 +7,12 @@ import type { Answer } from '../http/exchange.js'
 export function errorPage(frame: PageFrame, error: ServiceError): Answer {
   const { status } = error
   const text = error.message.charAt(0).toUpperCase() + error.message.slice(1)
+  // Its words are about a parameter of the API.
+  const [title, more] = error.code === 'sha_invalid' ? ['This is no commit id', `${text}.`] : [text]
   const page = {
-    title: text,
-    content: html`<h1>${text}</h1>
+    title,
+    content: html`<h1>${title}</h1>
+      ${more !== undefined && html`<p>${more}</p>`}
       ${status === 404 && frame.visitor.user === undefined && signInHint(frame)}
       <p><a href="${frame.base}/">All repositories</a></p>`,
   }

@@ -1,11 +1,14 @@
 import type { CommitState } from '../commit-status.js'
 import type { LoggedCommit } from '../git/commit-log.js'
 import type { RepositoryName } from '../repository-name.js'
+import { fitting } from './fitting.js'
 import { html, type Content, type Html } from './html.js'
 import type { Page } from './page.js'
+import type { Places } from './places.js'
 import { HEAD, reportLine } from './report-line.js'
 import { stateSign } from './state-sign.js'
 import { timeText } from './time.js'
+import { turn } from './turn.js'
 
 /** A repository with the latest commit of its default branch. */
 export interface HomeRow {
@@ -16,37 +19,43 @@ export interface HomeRow {
   readonly state: CommitState['state'] | undefined
 }
 
-export interface Home {
+export interface Home extends Places {
   readonly base: string
   readonly rows: readonly HomeRow[]
   /** What was searched for. */
   readonly text: string
-  /** Absent when there are no more. */
-  readonly next: string | undefined
+  readonly hasMore: boolean
+  /** Whether there are none before these. */
+  readonly isFirst: boolean
   /** What the address of the API begins with. */
   readonly service: string
-  readonly folder: string
   readonly isSignedIn: boolean
   /** Whether the folder cannot be listed: then one has to name a repository. */
   readonly isUnlisted: boolean
 }
 
 export function homePage(home: Home): Page {
-  const { base, rows, text, next } = home
-  const more =
-    next !== undefined && `${base}/?${new URLSearchParams({ ...(text && { q: text }), after: next }).toString()}`
+  const { base, text } = home
+  const rows = home.rows.map((row) => rowOf(base, row))
   return {
     title: 'Repositories',
-    content: html`<h1>Repositories</h1>
-      ${searchForm(home)}
-      ${
-        rows.length > 0
-          ? html`<ul class="rows">
-              ${rows.map((row) => rowOf(base, row))}
-            </ul>`
-          : nothingYet(home)
-      }
-      ${more && html`<p><a href="${more}">More repositories</a></p>`}`,
+    content: (rowBytes) => {
+      const shown = fitting(rows, rowBytes)
+      const isCut = shown.length < rows.length || home.hasMore
+      const after = home.rows[Math.max(0, shown.length - 1)]?.name.full ?? ''
+      const more = `${base}/?${new URLSearchParams({ ...(text && { q: text }), after }).toString()}`
+      const first = text === '' ? `${base}/` : `${base}/?${new URLSearchParams({ q: text }).toString()}`
+      return html`<h1>Repositories</h1>
+        ${searchForm(home)}
+        ${
+          rows.length > 0
+            ? html`<ul class="rows">
+                ${shown}
+              </ul>`
+            : nothingYet(home)
+        }
+        ${turn(!home.isFirst && ['prev', first, 'The first ones'], isCut && ['next', more, 'More repositories'])}`
+    },
   }
 }
 
@@ -70,22 +79,20 @@ function rowOf(base: string, { name, branch, commit, state }: HomeRow): Html {
   </li>`
 }
 
-function nothingYet({ text, service, folder, isSignedIn, isUnlisted }: Home): Content {
+function nothingYet({ text, service, folder, command, isSignedIn, isUnlisted }: Home): Content {
   if (isUnlisted) return undefined
   if (text !== '') return html`<p>No repository that you may read has “${text}” in its name.</p>`
   const hint = !isSignedIn && html`<p>Private ones are shown to those who may read them, once they have signed in.</p>`
-  return html`<p>There is no repository yet that you may read. ${hint}</p>
+  return html`<p>There is no repository yet that you may read.</p>
+    ${hint}
     <h2>Make the first one</h2>
-    <p>
-      On the machine of the service, in a checkout of your own with a commit; the commands are in the folder of
-      commit-status:
-    </p>
+    <p>On the machine of the service, in a checkout of your own with a commit:</p>
     <pre tabindex="0"><code>git init --bare --initial-branch=main ${folder}/alice/hello.git
 git push ${folder}/alice/hello.git HEAD:refs/heads/main
-TOKEN=$(scripts/commit-status token create alice | tail -n 1)
+TOKEN=$(${command} token create alice | tail -n 1)
 ${reportLine({ service, token: '$TOKEN', repository: 'alice/hello', sha: HEAD })}</code></pre>
     <p>
-      Then <code>scripts/commit-status repo public alice/hello</code> shows it to everybody, and
-      <code>scripts/commit-status sign-in alice</code> prints a link that signs alice in here.
+      Then <code>${command} repo public alice/hello</code> shows it to everybody, and
+      <code>${command} sign-in alice</code> prints a link that signs alice in here.
     </p>`
 }

@@ -1,15 +1,17 @@
-import type { Request, Route } from '../http/room.js'
+import type { Route } from '../http/room.js'
 import { parseRepositoryName, type RepositoryName } from '../repository-name.js'
 import type { Caller } from '../service/repository-access.js'
 import { homePage, type HomeRow } from './home-page.js'
 import { pageAnswer, redirect } from './page.js'
 import { callerOf, frameOf, queryOf, type PagesParts } from './parts.js'
+import { placesOf } from './places.js'
+import { shownBranch } from './shown-branch.js'
 
 /** Each takes a look at git, so there are few. */
 const MAX_ROWS = 20
 
 export function homeRoutes(parts: PagesParts): readonly Route[] {
-  const { base, repositories, address, folder } = parts
+  const { base, repositories, address } = parts
   return [
     {
       name: 'page',
@@ -29,11 +31,12 @@ export function homeRoutes(parts: PagesParts): readonly Route[] {
           base,
           rows,
           text,
-          next: found.length > MAX_ROWS ? shown.at(-1)?.full : undefined,
+          hasMore: found.length > MAX_ROWS,
           service: address.of(request),
-          folder: folder !== undefined && isAtTheMachine(parts, request) ? folder : '/path/of/the/repositories',
+          ...placesOf(parts, request),
           isSignedIn: user !== undefined,
           isUnlisted: !repositories,
+          isFirst: after === '',
         }
         return pageAnswer(frame, homePage(home))
       },
@@ -41,25 +44,13 @@ export function homeRoutes(parts: PagesParts): readonly Route[] {
   ]
 }
 
-/** Nobody else needs to know where the repositories are. */
-function isAtTheMachine({ isTrustedPeer }: PagesParts, request: Request): boolean {
-  const { socket, headers } = request
-  const { remoteAddress = '' } = socket
-  // Who comes through a proxy may be anywhere.
-  if (isTrustedPeer(request)) return false
-  return /^(?:127\.|::1$|::ffff:127\.)/.test(remoteAddress) && headers['x-forwarded-for'] === undefined
-}
-
 /** What cannot be told of one repository must not keep the others from being shown. */
-async function rowOf(
-  { service, refs, log, logger }: PagesParts,
-  caller: Caller,
-  name: RepositoryName,
-): Promise<HomeRow> {
+async function rowOf(parts: PagesParts, caller: Caller, name: RepositoryName): Promise<HomeRow> {
+  const { service, log, logger } = parts
   const nothing = { name, branch: undefined, commit: undefined }
   try {
     const { repository } = await service.find(caller, name)
-    const [branch, commit] = await Promise.all([refs.defaultBranch(repository), refs.resolve(repository, 'HEAD')])
+    const { branch, start: commit } = await shownBranch(parts, repository)
     if (!commit) return { name, branch, commit: undefined, state: null }
     const { states } = await service.states(caller, name, [commit.hex])
     return { name, branch, commit: await log.one(repository, commit), state: states[commit.hex]?.state ?? null }

@@ -16,10 +16,17 @@ export interface PageFrame {
 
 export interface Page {
   readonly title: string
-  readonly content: Content
+  /** Of a list a function of the bytes that its rows may take; with 0 it has none. */
+  readonly content: Content | ((rowBytes: number) => Content)
   /** Where a page is in a repository: names and addresses, from the top. */
   readonly trail?: readonly (readonly [name: string, address: string])[]
 }
+
+/** Whatever is shown, so that a page loads at once on a poor line. */
+const MAX_PAGE_BYTES = 20_000
+
+/** By how much a page may be longer than it is without rows: numbers in links have more digits. */
+const SPARE_BYTES = 100
 
 /** Nothing but what is from here; no script at all. */
 const POLICY = [
@@ -77,7 +84,14 @@ export function redirect(address: string, headers: OutgoingHttpHeaders = {}): An
   }
 }
 
-function documentOf({ base, visitor, signInUrl }: PageFrame, { title, content, trail = [] }: Page): Html {
+function documentOf(frame: PageFrame, page: Page): Html {
+  const { content } = page
+  if (typeof content !== 'function') return documentWith(frame, page, content)
+  const around = Buffer.byteLength(documentWith(frame, page, content(0)).toString())
+  return documentWith(frame, page, content(Math.max(1, MAX_PAGE_BYTES - SPARE_BYTES - around)))
+}
+
+function documentWith({ base, visitor, signInUrl }: PageFrame, { title, trail = [] }: Page, content: Content): Html {
   const path = trail.map(([name, address]) => html` <span aria-hidden="true">/</span> <a href="${address}">${name}</a>`)
   return html`<!doctype html>
     <html lang="en">

@@ -1,12 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 import { ServiceError } from '../errors.js'
 import { RepositoryUnreadable } from '../git/commits.js'
-import type { Room } from '../http/room.js'
+import type { Room, Route } from '../http/room.js'
 import { errorPage } from './error-page.js'
 import { assets } from './assets.js'
 import { badgeRoutes } from './badge-routes.js'
 import { commitRoutes } from './commit-routes.js'
 import { homeRoutes } from './home-routes.js'
+import { redirect } from './page.js'
 import { frameOf, type PagesParts } from './parts.js'
 import { repositoryRoutes } from './repository-routes.js'
 import { sessionRoutes } from './session-routes.js'
@@ -20,7 +21,17 @@ const OURS = /^\/(?:$|(?:repos|settings|sign-in|sign-out)(?:\/|$)|(?:style\.css|
 export function createPages(given: PagesParts): Room {
   const parts = { ...given, visitors: askedOnce(given.visitors) }
   const { base, isAlone } = parts
+  const routes = [
+    ...commitRoutes(parts),
+    ...repositoryRoutes(parts),
+    ...badgeRoutes(parts),
+    ...homeRoutes(parts),
+    ...tokenRoutes(parts),
+    ...sessionRoutes(parts),
+    ...assets(parts),
+  ]
   return {
+    isAlone,
     addressOf(url) {
       const [path = ''] = url.split('?', 1)
       const isBelow = path === base || path.startsWith(`${base}/`)
@@ -28,15 +39,7 @@ export function createPages(given: PagesParts): Room {
       const inside = (isBelow ? path.slice(base.length) : path) || '/'
       return OURS.test(inside) ? inside + url.slice(path.length) : undefined
     },
-    routes: [
-      ...commitRoutes(parts),
-      ...repositoryRoutes(parts),
-      ...badgeRoutes(parts),
-      ...homeRoutes(parts),
-      ...tokenRoutes(parts),
-      ...sessionRoutes(parts),
-      ...assets(parts),
-    ].map((route) => ({
+    routes: [...routes, ...otherWays(base, routes)].map((route) => ({
       ...route,
       operation: async (...asked) => await readable(async () => await route.operation(...asked)),
     })),
@@ -49,6 +52,18 @@ export function createPages(given: PagesParts): Room {
         : errorPage(frame, error)
     },
   }
+}
+
+/** Addresses that people write for those of the pages: with a slash at the end. */
+function otherWays(base: string, routes: readonly Route[]): readonly Route[] {
+  return routes.flatMap(({ method, path, ...route }) => {
+    if (method !== 'GET' || path.test('/')) return []
+    const operation: Route['operation'] = ({ path, search }) => ({
+      ...redirect(`${base}${path.replace(/\/+$/, '')}${search}`),
+      status: 308,
+    })
+    return [{ ...route, method, path: new RegExp(path.source.replace(/\$$/, '\\/+$')), operation }]
+  })
 }
 
 /** A repository that cannot be read is 503, as in the API: it may be one that is being replaced. */

@@ -28,6 +28,8 @@ export interface PagesParts {
   readonly repositories?: ReadableRepositories
   /** The folder of the repositories, as it is shown to whoever sits at the machine. */
   readonly folder?: string
+  /** The command that administers this service, for a shell of this machine; absent where nobody knows. */
+  readonly command?: string
   readonly visitors: Visitors
   /** Where to sign in, if anywhere. */
   readonly signInUrl?: string
@@ -58,9 +60,9 @@ export function queryOf({ search }: Request): URLSearchParams {
   return new URLSearchParams(search)
 }
 
-/** A number of rows that are passed over. */
+/** A number of rows that are passed over; how long git takes to do so has a bound of its own. */
 export function skipOf(query: URLSearchParams): number {
   const text = query.get('skip') ?? '0'
-  if (!/^\d{1,5}$/.test(text)) throw new ServiceError('path_unknown')
+  if (!/^\d{1,7}$/.test(text)) throw new ServiceError('path_unknown')
   return Number(text)
 }

@@ -4,10 +4,14 @@ import type { RepositoryName } from '../repository-name.js'
 import { html, type Html } from './html.js'
 import type { Page } from './page.js'
 import { fitting } from './fitting.js'
+import type { Places } from './places.js'
+import { shellWord } from './shell-word.js'
+import { shortened } from './shortened.js'
 import { stateSign } from './state-sign.js'
 import { timeText } from './time.js'
+import { turn } from './turn.js'
 
-export interface RepositoryLog {
+export interface RepositoryLog extends Places {
   readonly base: string
   readonly name: RepositoryName
   /** As it was asked for, else the default branch. */
@@ -24,40 +28,77 @@ export interface RepositoryLog {
   readonly origin: string
 }
 
+/** On a page at the most. */
+export const MAX_COMMITS = 50
+
+/** Characters of a ref that is proposed, or repeated on the page. */
+const MAX_SHORT = 100
+
+/** Of the branches that are proposed: the rows need the room. */
+const MAX_PROPOSAL_BYTES = 1_000
+
 export function repositoryPage(log: RepositoryLog): Page {
   const { base, name, ref, commits, skip } = log
   const here = `${base}/repos/${name.full}`
-  const rows = fitting(commits.map((commit) => rowOf(here, commit, log.states[commit.sha]?.state)))
-  const older = (skip: number): string => `${here}?${new URLSearchParams({ ref, skip: String(skip) }).toString()}`
-  const isCut = rows.length < commits.length || log.hasMore
+  const rows = commits.map((commit) => rowOf(name, commit, log.states[commit.sha]?.state))
+  const passing = (skip: number): string =>
+    `${here}?${new URLSearchParams({ ref, ...(skip > 0 && { skip: String(skip) }) }).toString()}`
   return {
-    title: `${name.full} ${ref}`,
+    title: `${name.full} ${shortened(ref, MAX_SHORT)}`,
     trail: [[name.full, here]],
-    content: html`<h1>${name.full}</h1>
-      <form class="bar" method="get" action="${here}">
-        <label>Branch or tag <input name="ref" value="${ref}" list="branches" maxlength="1024" /></label
-        ><button>Show</button>
-        <datalist id="branches">${log.branches.map((branch) => html`<option value="${branch}"></option>`)}</datalist>
-      </form>
-      ${
-        rows.length > 0
-          ? html`<ul class="rows">
-              ${rows}
-            </ul>`
-          : html`<p>${log.isEmpty ? 'There is no commit yet: push one.' : 'There are no more commits.'}</p>`
-      }
-      ${isCut && html`<p><a href="${older(skip + rows.length)}" rel="next">Older commits</a></p>`}
-      ${rows.length > 0 && skip === 0 && badge(log)}`,
+    content: (rowBytes) => {
+      const shown = fitting(rows, rowBytes)
+      const isCut = shown.length < rows.length || log.hasMore
+      return html`<h1>${name.full}</h1>
+        ${!log.isEmpty && refForm(here, log)}
+        ${
+          rows.length > 0
+            ? html`<ul class="rows log">
+                ${shown}
+              </ul>`
+            : nothing(log)
+        }
+        ${turn(
+          skip > 0 && ['prev', passing(Math.max(0, skip - MAX_COMMITS)), 'Newer commits'],
+          isCut && ['next', passing(skip + shown.length), 'Older commits'],
+        )}
+        ${rows.length > 0 && skip === 0 && ref.length <= MAX_SHORT && badge(log)}`
+    },
   }
 }
 
-function rowOf(here: string, { sha, author, time, subject }: LoggedCommit, state: CommitState['state'] = null): Html {
+function refForm(here: string, { ref, branches }: RepositoryLog): Html {
+  return html`<form class="bar" method="get" action="${here}">
+    <label>Branch or tag <input name="ref" value="${ref}" list="branches" maxlength="1024" /></label
+    ><button>Show</button>
+    <datalist id="branches">${proposals(branches)}</datalist>
+  </form>`
+}
+
+function nothing({ isEmpty, name, ref, folder }: RepositoryLog): Html {
+  if (!isEmpty) return html`<p>There are no more commits.</p>`
+  const branch = shellWord(`refs/heads/${ref === 'HEAD' ? 'main' : ref}`)
+  return html`<p>
+      There is no commit yet. This line pushes one, on the machine of the service, in a checkout of yours:
+    </p>
+    <pre tabindex="0"><code>git push ${folder}/${name.full}.git HEAD:${branch}</code></pre>`
+}
+
+function proposals(branches: readonly string[]): readonly Html[] {
+  const short = branches.filter(({ length }) => length <= MAX_SHORT)
+  return fitting(
+    short.map((branch) => html`<option value="${branch}"></option>`),
+    MAX_PROPOSAL_BYTES,
+  )
+}
+
+/** Of few bytes, so that fifty fit on a page: its link is read from the address of the repository, without a slash. */
+function rowOf({ name }: RepositoryName, commit: LoggedCommit, state: CommitState['state'] = null): Html {
+  const { sha, author, time, subject } = commit
+  const id = sha.slice(0, 10)
   return html`<li>
-    ${stateSign(state)}
-    <span class="what"
-      ><a href="${here}/commits/${sha}">${subject || sha.slice(0, 10)}</a> <span class="more">${author}</span></span
-    >
-    <span class="when"><span class="sha">${sha.slice(0, 10)}</span> · ${timeText(time)}</span>
+    ${stateSign(state)} <a href="${name}/commits/${sha}">${subject || id}</a>
+    <small>${author} · ${id} · ${timeText(time)}</small>
   </li>`
 }
 

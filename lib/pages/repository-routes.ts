@@ -6,12 +6,12 @@ import { repositoryName } from '../repository-name.js'
 import type { ObjectId } from '../object-id.js'
 import { pageAnswer } from './page.js'
 import { callerOf, frameOf, queryOf, skipOf, type PagesParts } from './parts.js'
-import { repositoryPage } from './repository-page.js'
-
-const MAX_ROWS = 50
+import { placesOf } from './places.js'
+import { MAX_COMMITS, repositoryPage } from './repository-page.js'
+import { shownBranch } from './shown-branch.js'
 
 export function repositoryRoutes(parts: PagesParts): readonly Route[] {
-  const { base, service, refs, log, address } = parts
+  const { base, service, log, address } = parts
   return [
     {
       name: 'page',
@@ -25,10 +25,12 @@ export function repositoryRoutes(parts: PagesParts): readonly Route[] {
         const query = queryOf(request)
         const skip = skipOf(query)
         const asked = query.get('ref') ?? ''
-        const [branches, defaultBranch] = await Promise.all([log.branches(repository), refs.defaultBranch(repository)])
-        const { ref, start } = await startOf(parts, repository, asked, defaultBranch, branches)
-        const commits = start ? await log.list(repository, start, { skip, limit: MAX_ROWS + 1 }) : []
-        const shown = commits.slice(0, MAX_ROWS)
+        const [branches, { ref, start }] = await Promise.all([
+          log.branches(repository),
+          startOf(parts, repository, asked),
+        ])
+        const commits = start ? await log.list(repository, start, { skip, limit: MAX_COMMITS + 1 }) : []
+        const shown = commits.slice(0, MAX_COMMITS)
         const shas = shown.map(({ sha }) => sha).slice(0, MAX_STATES)
         const { states }: CommitStates = shas.length === 0 ? { states: {} } : await service.states(caller, name, shas)
         const page = repositoryPage({
@@ -40,8 +42,9 @@ export function repositoryRoutes(parts: PagesParts): readonly Route[] {
           commits: shown,
           states,
           skip,
-          hasMore: commits.length > MAX_ROWS,
+          hasMore: commits.length > MAX_COMMITS,
           origin: address.origin(request),
+          ...placesOf(parts, request),
         })
         return pageAnswer(frame, page)
       },
@@ -50,28 +53,20 @@ export function repositoryRoutes(parts: PagesParts): readonly Route[] {
 }
 
 /**
- * The commit that a ref names; for none, the default branch's, or where that has none yet, the first branch's.
+ * The commit that a ref names; for none, that of the branch that is shown then.
  * @returns without a commit where there is none at all
  * @throws ServiceError for a ref that is not there
  */
 async function startOf(
-  { refs, service }: PagesParts,
+  parts: PagesParts,
   repository: Repository,
   asked: string,
-  defaultBranch: string | undefined,
-  [first]: readonly string[],
 ): Promise<{ ref: string; start?: ObjectId }> {
-  const candidates =
-    asked === ''
-      ? [
-          ['HEAD', defaultBranch],
-          ['refs/heads/' + String(first), first],
-        ]
-      : [[asked, asked]]
-  for (const [name = '', shown = name] of candidates) {
-    const start = await refs.resolve(repository, name)
-    if (start && (await service.hasCommit(repository, start))) return { ref: shown, start }
+  if (asked === '') {
+    const { branch: ref = 'HEAD', ...shown } = await shownBranch(parts, repository)
+    return { ref, ...shown }
   }
-  if (asked === '') return { ref: defaultBranch ?? 'HEAD' }
+  const start = await parts.refs.resolve(repository, asked)
+  if (start && (await parts.service.hasCommit(repository, start))) return { ref: asked, start }
   throw new ServiceError('path_unknown', { text: 'branch or tag not found' })
 }

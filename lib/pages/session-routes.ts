@@ -17,7 +17,9 @@ export function sessionRoutes(parts: PagesParts): readonly Route[] {
     operation: async (request) => {
       const frame = await frameOf(parts, request)
       const code = queryOf(request).get('code')
-      if (!sessions || code === null) return fleetingAnswer(200, frame, signInPage(signInUrl, sessions !== undefined))
+      if (!sessions || code === null) {
+        return fleetingAnswer(200, frame, signInPage(signInUrl, sessions !== undefined, frame.visitor.user))
+      }
       // Not counted: any page could make its visitors ask for codes, and so lock out all who share their address.
       const user = sessions.linkUser(code)
       if (user === undefined) return fleetingAnswer(410, frame, linkOverPage)

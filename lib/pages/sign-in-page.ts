@@ -2,10 +2,11 @@ import { html } from './html.js'
 import type { Page } from './page.js'
 
 /** What somebody sees who is not signed in. @param base of the pages */
-export function signInPage(signInUrl: string | undefined, hasLinks: boolean): Page {
+export function signInPage(signInUrl: string | undefined, hasLinks: boolean, user?: string): Page {
   return {
     title: 'Sign in',
     content: html`<h1>Sign in</h1>
+      ${user !== undefined && html`<p>You are signed in as <strong>${user}</strong>.</p>`}
       ${signInUrl !== undefined && html`<p><a class="button" href="${signInUrl}">Sign in</a></p>`}
       ${
         hasLinks &&
@@ -15,7 +16,11 @@ export function signInPage(signInUrl: string | undefined, hasLinks: boolean): Pa
           </p>
           <pre tabindex="0"><code>scripts/commit-status sign-in alice</code></pre>`
       }
-      ${signInUrl === undefined && !hasLinks && html`<p>You sign in where the repositories are.</p>`}`,
+      ${
+        signInUrl === undefined &&
+        !hasLinks &&
+        html`<p>This service does not sign people in by itself. Ask whoever runs it where that is done.</p>`
+      }`,
   }
 }
 

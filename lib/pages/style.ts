@@ -57,7 +57,11 @@ pre {
 .rows .what strong, .rows .what > a:first-child { font-weight: 600; }
 .rows .when { color: var(--quiet); font-size: 0.875rem; }
 .rows .more { display: block; color: var(--quiet); font-size: 0.9rem; }
-.top { display: flex; gap: 0.5rem 1rem; align-items: baseline; flex-wrap: wrap; }
+.log li { display: grid; grid-template-columns: auto 1fr; }
+.log a { font-weight: 600; }
+.log small { grid-column: 2; color: var(--quiet); font-size: 0.875rem; }
+.top { display: flex; gap: 0.5rem 1rem; align-items: baseline; flex-wrap: wrap; margin: 0 0 1rem; }
+.turn, .facts { display: flex; gap: 0 1.5rem; flex-wrap: wrap; align-items: baseline; }
 .top .state { font-size: 1rem; }
 .bar { display: flex; gap: 0.5rem; flex-wrap: wrap; margin: 1rem 0; align-items: end; }
 .bar label { flex: 1 1 12rem; }
@@ -81,7 +85,12 @@ button.plain { background: none; border: 0; padding: 0; color: var(--link); font
 button.grave { color: var(--failure); border-color: var(--failure); }
 .token { font-size: 1rem; user-select: all; }
 .note { border-left: 4px solid var(--pending); background: var(--pending-ground); padding: 0.75rem 1rem; }
-@media (max-width: 34rem) { main { padding: 1rem 0.75rem 3rem; } header { padding: 0.6rem 0.75rem; } }
+@media (max-width: 34rem) {
+  main { padding: 1rem 0.75rem 3rem; }
+  header { padding: 0.6rem 0.75rem; }
+  .log li { grid-template-columns: 1fr; justify-items: start; }
+  .log small { grid-column: 1; }
+}
 @media print { header, .bar { display: none; } }
 `
 

@@ -6,7 +6,12 @@ export function timeText(iso: string): Html | string {
   // A commit may claim any time, and one that is none.
   if (Number.isNaN(time.getTime())) return ''
   const text = time.toISOString()
-  return html`<time datetime="${text.slice(0, 19)}Z">${text.slice(0, 10)} ${text.slice(11, 16)} UTC</time>`
+  return html`<time>${text.slice(0, 10)} ${text.slice(11, 16)}</time> UTC`
+}
+
+/** The day of a point in time that is known to the hour alone. */
+export function dayText(iso: string): Html {
+  return html`<time>${iso.slice(0, 10)}</time>`
 }
 
 /** A length of time in its two largest units. */

@@ -4,7 +4,7 @@ import type { Answer } from '../http/exchange.js'
 import { readForm } from '../http/body.js'
 import type { Request, Route } from '../http/room.js'
 import { fleetingAnswer, FORM_HEADERS, redirect, type PageFrame } from './page.js'
-import { frameOf, type PagesParts } from './parts.js'
+import { frameOf, queryOf, skipOf, type PagesParts } from './parts.js'
 import { refuseForged } from './session-routes.js'
 import { signInPage } from './sign-in-page.js'
 import { tokenRequest } from './token-form.js'
@@ -37,10 +37,17 @@ export function tokenRoutes(parts: PagesParts): readonly Route[] {
     {
       name: 'page',
       method: 'GET',
+      path: /^\/settings$/,
+      operation: () => redirect(`${base}/settings/tokens`),
+    },
+    {
+      name: 'page',
+      method: 'GET',
       path: /^\/settings\/tokens$/,
       operation: async (request) =>
         await signedIn(request, async (user, frame) => {
-          const page = tokensPage({ base, tokens: await tokens.listTokens(user) })
+          const skip = skipOf(queryOf(request))
+          const page = tokensPage({ base, tokens: await tokens.listTokens(user), now: parts.clock.now(), skip })
           return fleetingAnswer(200, frame, page, FORM_HEADERS)
         }),
     },
@@ -57,7 +64,14 @@ export function tokenRoutes(parts: PagesParts): readonly Route[] {
             return fleetingAnswer(201, frame, madePage(base, token, address.of(request)))
           } catch (error) {
             if (!(error instanceof ArgumentError)) throw error
-            const page = tokensPage({ base, tokens: await tokens.listTokens(user), problem: error.message, sent })
+            const page = tokensPage({
+              base,
+              tokens: await tokens.listTokens(user),
+              now: parts.clock.now(),
+              skip: 0,
+              problem: error.message,
+              sent,
+            })
             return fleetingAnswer(422, frame, page, FORM_HEADERS)
           }
         })

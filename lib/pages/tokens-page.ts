@@ -1,8 +1,11 @@
 import type { ListedToken } from '../admin/administration.js'
-import { html, type Content, type Html } from './html.js'
+import { fitting } from './fitting.js'
+import { html, type Html } from './html.js'
 import type { Page } from './page.js'
 import { HEAD, reportLine } from './report-line.js'
-import { timeText } from './time.js'
+import { shortened } from './shortened.js'
+import { dayText, timeText } from './time.js'
+import { turn } from './turn.js'
 
 /** For how long a token can be made, by the word in the form; `never` has no end. */
 export const EXPIRIES = { '7d': 7, '30d': 30, '90d': 90, '365d': 365 } as const
@@ -18,13 +21,22 @@ const WHEN = [
 export interface TokensView {
   readonly base: string
   readonly tokens: readonly ListedToken[]
+  /** Milliseconds since 1970. */
+  readonly now: number
+  /** How many of them are passed over. */
+  readonly skip: number
   /** Why nothing was made, of what was sent. */
   readonly problem?: string
   /** What was sent, to be mended. */
   readonly sent?: URLSearchParams
 }
 
-export function tokensPage({ base, tokens, problem, sent }: TokensView): Page {
+/** Characters of the limits of a token that are shown. */
+const MAX_LIMITS = 1_000
+
+const MAX_NAME = 100
+
+export function tokensPage({ base, tokens, now, skip, problem, sent }: TokensView): Page {
   const value = (name: string): string => sent?.get(name) ?? ''
   const option = (name: string, key: string, text: string, isDefault = false): Html => {
     const isChosen = sent ? sent.get(name) === key : isDefault
@@ -32,70 +44,81 @@ export function tokensPage({ base, tokens, problem, sent }: TokensView): Page {
       ? html`<option value="${key}" selected>${text}</option>`
       : html`<option value="${key}">${text}</option>`
   }
+  const rows = tokens.slice(skip).map((token) => rowOf(base, token, now))
   return {
     title: 'Tokens',
-    content: html`<h1>Your tokens</h1>
-      <p>A token speaks for you: it can do what you have a right to, within its limits.</p>
-      ${
-        tokens.length === 0
-          ? html`<p>You have none yet.</p>`
-          : html`<ul class="rows">
-              ${tokens.map((token) => rowOf(base, token))}
-            </ul>`
-      }
-      <h2>Make a token</h2>
-      ${problem !== undefined && html`<p class="note" role="alert">${problem}</p>`}
-      <form class="form" method="post" action="${base}/settings/tokens">
-        <label
-          >Name <span class="quiet">What it is for</span
-          ><input name="name" value="${value('name')}" maxlength="100" required
-        /></label>
-        <label
-          >Expires<select name="expires">
-            ${WHEN.map(([key, words]) => option('expires', key, words, key === '90d'))}
-          </select></label
-        >
-        <label
-          >Repositories <span class="quiet">owner/repo, several with spaces between; empty: all that you may</span
-          ><input name="repositories" value="${value('repositories')}" maxlength="4000"
-        /></label>
-        <label
-          >Contexts <span class="quiet">Names of checks, * for any characters, a comma between two; empty: all</span
-          ><input name="contexts" value="${value('contexts')}" maxlength="4000"
-        /></label>
-        <label
-          >May<select name="access">
-            ${option('access', 'write', 'read and report', true)}${option('access', 'read', 'only read')}
-          </select></label
-        >
-        <fieldset>
-          <legend>Scope</legend>
-          <label class="choice"
-            ><input type="checkbox" name="scope" value="repo" checked /> repo
-            <span class="quiet">Without it the API refuses the token.</span></label
+    content: (rowBytes) => {
+      const shown = fitting(rows, rowBytes)
+      const rest = rows.length - shown.length
+      const here = `${base}/settings/tokens`
+      const next = `${here}?skip=${skip + shown.length}`
+      return html`<h1>Your tokens</h1>
+        <p>A token speaks for you: it can do what you have a right to, within its limits.</p>
+        ${
+          tokens.length === 0
+            ? html`<p>You have none yet.</p>`
+            : html`<ul class="rows">
+                ${shown}
+              </ul>`
+        }
+        ${turn(skip > 0 && ['prev', here, 'The first ones'], rest > 0 && ['next', next, `${rest} more`])}
+        <h2>Make a token</h2>
+        ${problem !== undefined && html`<p class="note" role="alert">${problem}</p>`}
+        <form class="form" method="post" action="${base}/settings/tokens">
+          <label
+            >Name <span class="quiet">What it is for</span
+            ><input name="name" value="${value('name')}" maxlength="100" required
+          /></label>
+          <label
+            >Expires<select name="expires">
+              ${WHEN.map(([key, words]) => option('expires', key, words, key === '90d'))}
+            </select></label
           >
-        </fieldset>
-        <p><button>Make the token</button></p>
-      </form>`,
+          <label
+            >Repositories
+            <span class="quiet">owner/repo, several with spaces between; empty: all that you have a right to</span
+            ><input name="repositories" value="${value('repositories')}" maxlength="4000"
+          /></label>
+          <label
+            >Contexts <span class="quiet">Names of checks, * for any characters, a comma between two; empty: all</span
+            ><input name="contexts" value="${value('contexts')}" maxlength="4000"
+          /></label>
+          <label
+            >What it may do<select name="access">
+              ${option('access', 'write', 'read and report', true)}${option('access', 'read', 'only read')}
+            </select></label
+          >
+          <fieldset>
+            <legend>Scope</legend>
+            <label class="choice"
+              ><input type="checkbox" name="scope" value="repo" checked /> repo
+              <span class="quiet">Without it the API refuses the token.</span></label
+            >
+          </fieldset>
+          <p><button>Make the token</button></p>
+        </form>`
+    },
   }
 }
 
-function rowOf(base: string, token: ListedToken): Html {
-  const { id, name, expires_at, last_used_at } = token
+function rowOf(base: string, token: ListedToken, now: number): Html {
+  const { id, expires_at, last_used_at } = token
+  const isOver = expires_at !== null && Date.parse(expires_at) <= now
+  const expiry = expires_at === null ? 'never expires' : html`${isOver ? 'expired' : 'expires'} ${timeText(expires_at)}`
+  const name = shortened(token.name, MAX_NAME)
   return html`<li>
     <span class="what"
       ><strong>${name || 'without a name'}</strong> <span class="sha">${id}</span>
-      <span class="more">${limitsOf(token)}</span></span
+      <span class="more">${shortened(limitsOf(token), MAX_LIMITS)}</span></span
     >
     <span class="when"
-      >${expires_at === null ? 'never expires' : html`expires ${timeText(expires_at)}`} ·
-      ${last_used_at === null ? 'never used' : html`used ${timeText(last_used_at)}`}</span
+      >${expiry} · ${last_used_at === null ? 'never used' : html`last used on ${dayText(last_used_at)}`}</span
     >
     <a class="button" href="${base}/settings/tokens/${id}/revoke">Revoke<span class="sr"> ${name || id}</span></a>
   </li>`
 }
 
-function limitsOf({ scopes, repositories, contexts, access }: ListedToken): Content {
+function limitsOf({ scopes, repositories, contexts, access }: ListedToken): string {
   const limits = [
     scopes.length === 0 ? 'without a scope' : `scope ${scopes.join(', ')}`,
     access === 'read' ? 'only reads' : '',
@@ -121,7 +144,7 @@ export function madePage(base: string, token: string, service: string): Page {
 export function revokePage(base: string, { id, name }: ListedToken): Page {
   return {
     title: 'Revoke a token',
-    content: html`<h1>Revoke ${name || id}?</h1>
+    content: html`<h1>Revoke ${shortened(name, MAX_NAME) || id}?</h1>
       <p>Whatever uses it is refused from then on. It cannot be brought back.</p>
       <form class="bar" method="post" action="${base}/settings/tokens/${id}/revoke">
         <button class="grave">Revoke it</button> <a class="button" href="${base}/settings/tokens">Keep it</a>

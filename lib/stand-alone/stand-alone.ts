@@ -21,13 +21,14 @@ export interface StandAlone {
 /**
  * Starts a service of its own: the one place in `lib/` that listens.
  * @param parts what takes the place of the log on standard output and of the system's clock
+ * @param parts.command that administers this service, for people to copy into a shell
  * @throws StartError when the address is taken or the repositories folder is missing; StoreLocked, StoreUnavailable
  */
 export async function startStandAlone(
   settings: Settings,
-  parts: { logger?: Logger; clock?: Clock } = {},
+  parts: { logger?: Logger; clock?: Clock; command?: string } = {},
 ): Promise<StandAlone> {
-  const { logger = createLogger(settings.logLevel), clock = systemClock } = parts
+  const { logger = createLogger(settings.logLevel), clock = systemClock, command } = parts
   const { repositories, store, trustedProxies, tokenPrefix, authFailures, limits, cache } = settings
   const { compatibleApis, giteaHosts, publicUrl } = settings
   const metrics = settings.metrics !== 'off'
@@ -52,7 +53,7 @@ export async function startStandAlone(
     clock,
   }
   const assembled = await assemble(options, {
-    ...(pages && { pages }),
+    ...(pages && { pages: { ...pages, ...(command !== undefined && { command }) } }),
     signInAddress: () => publicUrl.replace(/\/+$/, '') || url,
   })
   let listening: AddressInfo

@@ -54,6 +54,10 @@ t.test('A commit says who made it and when, and its first paragraph in a line, c
   t.strictSame(await told(await make('A <a@x> 0 +0000', '')), ['A', '1970-01-01T00:00:00+00:00', ''])
   const [author, , subject] = await told(await make(`${'a'.repeat(300)} <a@x> 0 +0000`, 'm'.repeat(100_000)))
   t.strictSame([author, subject], [`${'a'.repeat(98)}..`, `${'m'.repeat(198)}..`])
+  const accents = (count: number) => `a${'\u0301'.repeat(count)}`
+  const [name, , many] = await told(await make(`${accents(140_000)} <a@x> 0 +0000`, accents(140_000)))
+  const cut = `${accents(299)}…`
+  t.ok(name === cut && many === cut, 'an accent has no column, and none is cut in two')
   const latin = await make('A <a@x> 0 +0000', Buffer.from('gr\u00fc\u00df', 'latin1'), 'encoding ISO-8859-1\n')
   t.equal((await told(latin))[2], 'grüß')
 })

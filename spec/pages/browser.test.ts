@@ -142,6 +142,22 @@ for (const [name, options] of Object.entries(WINDOWS)) {
   })
 }
 
+t.test(
+  'On a phone nothing touches what is below it, and no line ends in a dot',
+  { skip: browserIsMissing },
+  async (t) => {
+    const { service, commit } = await pagesOf(t)
+    const page = await (await openWindow(await startBrowser(t), { viewport: { width: 360, height: 740 } })).newPage()
+    await page.goto(service.url + commit)
+    const [state, text] = await Promise.all([
+      page.locator('.top').boundingBox(),
+      page.locator('.top + p').boundingBox(),
+    ])
+    t.ok((text?.y ?? 0) - (state?.y ?? 0) - (state?.height ?? 0) >= 8)
+    t.notMatch(await page.locator('h1 + p').innerText(), /·\s*[0-9a-f]{40}/)
+  },
+)
+
 t.test('Everything works without JavaScript', { skip: browserIsMissing }, async (t) => {
   const { service, home } = await pagesOf(t)
   const page = await (await openWindow(await startBrowser(t), { javaScriptEnabled: false })).newPage()

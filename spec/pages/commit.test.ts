@@ -36,7 +36,11 @@ t.test('It says how long each was pending the last time, and of what is pending 
   t.strictSame(await at('12:00:00', 'success'), [`${on} 12:00 UTC`], 'it never was pending')
   t.strictSame(await at('14:00:00', 'pending'), ['alice · pending since 2026-01-31 14:00 UTC'])
   t.strictSame(await at('14:02:00', 'pending'), ['alice · pending since 2026-01-31 14:00 UTC'], 'still')
-  t.strictSame(await at('14:03:05', 'failure'), [`${on} 14:03 UTC · after 3 min 5 s`], 'not since the first report')
+  t.strictSame(
+    await at('14:03:05', 'failure'),
+    [`${on} 14:03 UTC · pending for 3 min 5 s`],
+    'not since the first report',
+  )
   t.strictSame(await at('14:04:00', 'error'), [`${on} 14:04 UTC`])
 })
 
@@ -92,6 +96,7 @@ t.test('A page has 20 kB at most, whatever was reported; the rest is behind a li
     t.equal(status, 200)
     t.ok(Buffer.byteLength(text) <= 20_000, `${Buffer.byteLength(text)}`)
     seen += text.match(/<li>/g)?.length ?? 0
+    t.equal(text.includes(`<a href="${commit}" rel="prev">`), path !== commit, 'a way back')
     const [, next] = /href="([^"]*)" rel="next"/.exec(text) ?? []
     if (next === undefined) break
     path = next
@@ -100,15 +105,36 @@ t.test('A page has 20 kB at most, whatever was reported; the rest is behind a li
   t.equal((await visit(service, `${commit}?skip=x`)).status, 404)
 })
 
-t.test('A commit that is reported on too much is shown with its state alone', async (t) => {
-  const { service, commit, report } = await pagesOf(t)
+t.test('A list that is too large for a page has its counts, and what failed or is pending', async (t) => {
+  const { service, commit, sha, report } = await pagesOf(t)
   const description = '\u{1F600}'.repeat(1024)
   const contexts = Array.from({ length: 300 }, (_, index) => `c${index}`)
-  await Promise.all(contexts.map(async (context) => await report({ state: 'success', context, description })))
-  t.match((await visit(service, commit)).text, '300 statuses are too many to be shown here')
-  const { text } = await visit(service, `${commit}/fragment`)
-  t.match(text, `<a href="${service.url}${commit}">300 statuses</a> are too many to be shown here.`)
-  t.notMatch(text, '<ul>')
+  const each = async (state: string, some: readonly string[]) =>
+    await Promise.all(some.map(async (context) => await report({ state, context, description })))
+  await each('success', contexts)
+  const all = await visit(service, commit)
+  t.match(all.text, '<span>300 success</span>')
+  t.match(all.text, '300 others are too many to be shown here')
+  t.equal(all.headers.get('refresh'), null)
+  const api = `/api/v1/repos/alice/hello/commits/${sha}/statuses`
+  t.match(all.text, `href="${service.url}${api}"`)
+  const beside = async () => (await visit(service, `${commit}/fragment`)).text
+  t.match(await beside(), `<a href="${service.url}${commit}">300 more</a>`)
+  t.notMatch(await beside(), '<ul>')
+  await each('pending', contexts.slice(0, 150))
+  await each('failure', ['c200'])
+  for (const _ of ['read', 'remembered']) {
+    const { text, headers } = await visit(service, commit)
+    t.equal(headers.get('refresh'), '10')
+    t.ok(Buffer.byteLength(text) <= 20_000)
+    t.match(text, '1 failure, 150 pending, 149 success')
+    t.match(text, '199 others are too many')
+    t.match(text.split('<li>')[1], /failure.*c200.*alice · /s)
+    t.match(text.split('<li>')[2], /pending.*c0</s)
+    t.match(text, 'rel="next"')
+  }
+  t.notMatch((await visit(service, `${commit}?skip=500`)).text, '<ul')
+  t.match(await beside(), /<li>[^<]*<span[^]*failure[^]*c200[^]*\d+ more<\/a>/)
 })
 
 t.test('Without git the statuses are shown all the same', async (t) => {
@@ -124,18 +150,59 @@ t.test('Without git the statuses are shown all the same', async (t) => {
 
 t.test('What is wrong is a page in the words of the API', async (t) => {
   const { service, home, commit, sha } = await pagesOf(t)
-  const of = async (path: string, method?: 'POST') => {
+  const of = async (path: string, method?: 'DELETE') => {
     const { status, text, headers } = await visit(service, path, method ? { method } : {})
-    t.equal(headers.get('cache-control'), method ? 'private, no-cache' : 'no-store')
+    t.equal(headers.get('cache-control'), 'no-store')
     return [status, /<h1>(.*?)<\/h1>/.exec(text)?.[1] ?? text]
   }
   t.strictSame(await of(`${home}/commits/${'0'.repeat(40)}`), [404, 'Commit not found'])
-  t.strictSame(await of(`${home}/commits/abc`), [422, 'Sha must be a full 40 or 64 character hex commit id'])
+  t.strictSame(await of(`${home}/commits/abc`), [422, 'This is no commit id'])
   t.strictSame(await of('/repos/alice/missing'), [404, 'Repository not found'])
   t.strictSame(await of(`/repos/alice/missing/commits/${sha}`), [404, 'Repository not found'])
   t.strictSame(await of('/repos/alice'), [404, 'Not found'])
   t.strictSame(await of(`${commit}%ff`), [400, 'Malformed percent-encoding in the path'])
-  t.strictSame(await of(commit, 'POST'), [405, '{"error":"method not allowed"}'])
+  t.strictSame(await of(commit, 'DELETE'), [405, 'Method not allowed'])
+  const { headers } = await visit(service, home, { method: 'DELETE' })
+  t.equal(headers.get('allow'), 'GET, HEAD')
+  t.match(headers.get('content-security-policy'), "default-src 'none'")
+})
+
+t.test('A browser is told by a page of what is not there, a program by JSON', async (t) => {
+  const { service } = await pagesOf(t)
+  const of = async (path: string, accept: string) => {
+    const { status, text, headers } = await visit(service, path, { headers: { Accept: accept } })
+    return [status, headers.get('content-type')?.split(';')[0], text.includes('<h1>Not found</h1>')]
+  }
+  const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+  const [page, json] = [
+    [404, 'text/html', true],
+    [404, 'application/json', false],
+  ]
+  for (const path of ['/nonsense', '/favicon.ico', '/repos/x/', '/apiary'])
+    t.strictSame(await of(path, browser), page, path)
+  for (const path of ['/api', '/api/', '/api/v1/nonsense', '/api/v4/projects', '/x/api/v1/y', '/healthz/x'])
+    t.strictSame(await of(path, browser), json, path)
+  for (const accept of ['*/*', 'application/json', 'image/avif,image/webp']) {
+    t.strictSame(await of('/nonsense', accept), json, accept)
+  }
+})
+
+t.test('A slash at the end leads to the page, and nowhere else', async (t) => {
+  const { service, home, commit } = await pagesOf(t)
+  const of = async (path: string) => {
+    const { status, headers } = await visit(service, path)
+    return [status, headers.get('location')]
+  }
+  t.strictSame(await of(`${home}/?ref=main&skip=1`), [308, `${home}?ref=main&skip=1`])
+  t.strictSame(await of(`${commit}//`), [308, commit])
+  t.strictSame(await of('/settings/tokens/'), [308, '/settings/tokens'])
+  t.strictSame(await of('/sign-in/'), [308, '/sign-in'])
+  t.strictSame(await of('/settings'), [303, '/settings/tokens'])
+  t.strictSame(await of('/repos/alice/missing/'), [308, '/repos/alice/missing'], 'whether or not it is there')
+  for (const path of ['/repos/alice/', '/repos//x/', '/repos/', '/style.css/']) t.equal((await of(path))[0], 404, path)
+  for (const path of [`${service.url}//evil.example/`, `${service.url}//evil.example/repos/x/y/`])
+    t.strictSame(await of(path), [404, null], path)
+  t.equal((await visit(service, `${home}/`, { form: {} })).status, 405)
 })
 
 t.test('The fragment for other pages has nothing but texts and links', async (t) => {

@@ -37,6 +37,7 @@ const OURS = [
   'ul',
   'li',
   'strong',
+  'small',
   'time',
   'form',
   'label',

@@ -1,12 +1,14 @@
 import t from 'tap'
-import { durationText, timeText } from '../../lib/pages/time.js'
+import { dayText, durationText, timeText } from '../../lib/pages/time.js'
 
 t.test('A time is shown in UTC, to the minute; what is none is not shown', (t) => {
-  t.equal(
-    timeText('2026-01-31T23:30:59+01:00').toString(),
-    '<time datetime="2026-01-31T22:30:59Z">2026-01-31 22:30 UTC</time>',
-  )
+  t.equal(timeText('2026-01-31T23:30:59+01:00').toString(), '<time>2026-01-31 22:30</time> UTC')
   t.equal(timeText(''), '', 'git tells no time of a commit whose time is none')
+  t.end()
+})
+
+t.test('What is known to the hour is shown as a day', (t) => {
+  t.equal(dayText('2026-01-31T12:00:00.000Z').toString(), '<time>2026-01-31</time>')
   t.end()
 })
 

@@ -44,8 +44,25 @@ t.test('A token has the limits that were filled in, and the list tells them', as
   t.match(listed, 'scope repo · only reads')
   const page = await visit(service, `/repos/alice/hello/commits/${sha}`, { cookie })
   t.match(page.text, 'alice · <time', 'who reported')
+  t.match(listed, /What it may do.*<select name="access"/s)
+  t.match(listed, 'empty: all that you have a right to')
   for (const wrong of [{ access: 'admin' }, { repositories: '../x' }, { contexts: 'x'.repeat(256) }])
     t.equal((await visit(service, '/settings/tokens', { cookie, form: { ...form, ...wrong } })).status, 422)
+})
+
+t.test('A token that has expired says so', async (t) => {
+  const clock = { time: Date.parse('2026-01-31T12:35:00Z'), now: () => clock.time }
+  const service = await startService(t, { clock })
+  const { sha } = await makeRepositoryWithCommit(service.repositories, 'alice/hello')
+  const expiresAt = '2026-01-31T12:56:00.000Z'
+  const about = { user: 'alice', name: '', scopes: ['repo'], expiresAt }
+  const { token } = await service.admin.createToken(about)
+  await service.report('alice/hello', sha, token, { state: 'success' })
+  const cookie = await signIn(service, 'alice')
+  const shown = async () => (await visit(service, '/settings/tokens', { cookie })).text.replaceAll(/<[^>]*>/g, '')
+  t.match(await shown(), /expires 2026-01-31 12:56 UTC/)
+  clock.time = Date.parse(expiresAt)
+  t.match(await shown(), /expired 2026-01-31 12:56 UTC/)
 })
 
 t.test('One is revoked after a question, and only by whom it is', async (t) => {

@@ -4,8 +4,10 @@ import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import { settings as list } from '../../../config/settings.js'
-import { withoutPassword } from '../../../lib/store/address.js'
-import { isDefaultFolder, settingsOf } from '../connection/command-settings.js'
+import { shellWord } from '../../../lib/pages/shell-word.js'
+import type { Settings } from '../../../lib/stand-alone/settings.js'
+import { levelFolder, withoutPassword } from '../../../lib/store/address.js'
+import { defaultSettings, isDefaultFolder, settingsOf } from '../connection/command-settings.js'
 import { retryWhileLocked } from '../connection/retry-while-locked.js'
 import { explain } from '../terminal/help.js'
 
@@ -25,8 +27,9 @@ export function serveCommand(program: Command): void {
       // Only here: to load libgit2 would double the time that every other command takes.
       const { startStandAlone } = await import('../../../lib/stand-alone/stand-alone.js')
       if (isDefaultFolder(settings)) await mkdir(settings.repositories, { recursive: true })
-      const service = await retryWhileLocked(async () => await startStandAlone(settings))
       const script = fileURLToPath(new URL('../../../../scripts/commit-status', import.meta.url))
+      const parts = { command: commandOf(script, settings) }
+      const service = await retryWhileLocked(async () => await startStandAlone(settings, parts))
       console.error(
         `commit-status: serving ${service.url} for the repositories in ${settings.repositories}, store ` +
           `${withoutPassword(settings.store)}; ` +
@@ -41,6 +44,15 @@ export function serveCommand(program: Command): void {
   explain(serve, {
     examples: ['commit-status serve', 'COMMIT_STATUS_PORT=9000 commit-status serve --config /etc/commit-status.json'],
   })
+}
+
+/** What administers this very service from any folder; without a password, which a page must not show. */
+function commandOf(script: string, settings: Settings): string {
+  const { repositories, store } = settings
+  const isUsual = isDefaultFolder(settings) && store === defaultSettings().store
+  const places = isUsual || levelFolder(store) === undefined ? {} : { REPOSITORIES: repositories, STORE: store }
+  const variables = Object.entries(places).map(([name, value]) => `COMMIT_STATUS_${name}=${shellWord(value)}`)
+  return [...variables, shellWord(script)].join(' ')
 }
 
 /** How long the store may take to close once the last request has ended. */

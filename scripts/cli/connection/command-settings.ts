@@ -18,5 +18,10 @@ export function settingsOf(command: Command): Settings {
 
 /** Whether the repositories folder is the one that nobody chose: then it may be made. */
 export function isDefaultFolder(settings: Settings): boolean {
-  return settings.repositories === readSettings({ environment: {}, home: HOME, directory: HOME }).repositories
+  return settings.repositories === defaultSettings().repositories
+}
+
+/** What nobody chose. */
+export function defaultSettings(): Settings {
+  return readSettings({ environment: {}, home: HOME, directory: HOME })
 }

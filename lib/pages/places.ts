@@ -1,0 +1,29 @@
+import type { Request } from '../http/room.js'
+import type { PagesParts } from './parts.js'
+import { shellWord } from './shell-word.js'
+
+/** What people need for lines of a shell on the machine of the service, each as a word of a shell. */
+export interface Places {
+  /** The folder of the repositories. */
+  readonly folder: string
+  /** What administers the service. */
+  readonly command: string
+}
+
+/** As they are for whoever sits at the machine. */
+export function placesOf(parts: PagesParts, request: Request): Places {
+  const { folder, command } = isAtTheMachine(parts, request) ? parts : {}
+  return {
+    folder: folder === undefined ? '/path/of/the/repositories' : shellWord(folder),
+    command: command ?? '/path/of/commit-status/scripts/commit-status',
+  }
+}
+
+/** Nobody else needs to know where the repositories are. */
+function isAtTheMachine({ isTrustedPeer }: PagesParts, request: Request): boolean {
+  const { socket, headers } = request
+  const { remoteAddress = '' } = socket
+  // Who comes through a proxy may be anywhere.
+  if (isTrustedPeer(request)) return false
+  return /^(?:127\.|::1$|::ffff:127\.)/.test(remoteAddress) && headers['x-forwarded-for'] === undefined
+}

@@ -1,0 +1,27 @@
+import type { ObjectId } from '../object-id.js'
+import type { Repository } from '../parts/repositories.js'
+import type { PagesParts } from './parts.js'
+
+/** What is shown of a repository where no ref is asked for. */
+export interface ShownBranch {
+  /** `undefined` where HEAD names none. */
+  readonly branch: string | undefined
+  /** Its latest commit; absent where there is no commit at all. */
+  readonly start?: ObjectId
+}
+
+/** The branch that HEAD names, or where that has no commit yet, the first one. */
+export async function shownBranch(
+  { refs, log, service }: Pick<PagesParts, 'refs' | 'log' | 'service'>,
+  repository: Repository,
+): Promise<ShownBranch> {
+  const commitOf = async (name: string): Promise<ObjectId | undefined> => {
+    const found = await refs.resolve(repository, name)
+    return found && (await service.hasCommit(repository, found)) ? found : undefined
+  }
+  const [branch, head] = await Promise.all([refs.defaultBranch(repository), commitOf('HEAD')])
+  if (head) return { branch, start: head }
+  const [first] = await log.branches(repository)
+  const start = first === undefined ? undefined : await commitOf(`refs/heads/${first}`)
+  return start ? { branch: first, start } : { branch }
+}

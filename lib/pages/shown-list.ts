@@ -1,0 +1,43 @@
+import type { CommitStatus, Reporter, State, StoredStatus } from '../commit-status.js'
+import type { LargeList, StoredList } from '../status-list.js'
+
+/** A status, and the user that reported it last. */
+export type ShownStatus = Omit<StoredStatus, 'reporter'> & { readonly reporter?: Pick<Reporter, 'user'> | undefined }
+
+/** What a page shows of the statuses of a commit. */
+export interface ShownList {
+  readonly list: { readonly state: StoredList['state']; readonly statuses: readonly ShownStatus[] }
+  readonly counts: Readonly<Record<State, number>>
+  /** How many are counted alone. */
+  readonly hidden: number
+}
+
+/** Of a list that is not held in memory: those that have failed, and those that are pending. */
+const MAX_OF_STATE = 100
+
+export function wholeList(list: StoredList): ShownList {
+  const counts = noneOfAny()
+  for (const { state } of list.statuses) counts[state]++
+  return { list, counts, hidden: 0 }
+}
+
+/** The statuses of a large list that somebody has to see. It is read once, and not closed. */
+export async function partOfList(list: LargeList): Promise<ShownList> {
+  const counts = noneOfAny()
+  const statuses: ShownStatus[] = []
+  for await (const page of list.pages()) {
+    for (const { state, json, reporter } of page) {
+      counts[state]++
+      if (state === 'success' || counts[state] > MAX_OF_STATE) continue
+      // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- what it was made from
+      const status = JSON.parse(json) as CommitStatus
+      statuses.push({ ...status, ...(reporter !== undefined && { reporter: { user: reporter } }) })
+    }
+  }
+  const { state, statuses: all } = list.summary
+  return { list: { state, statuses }, counts, hidden: all - statuses.length }
+}
+
+function noneOfAny(): Record<State, number> {
+  return { success: 0, pending: 0, failure: 0, error: 0 }
+}
