@@ -77,6 +77,11 @@ export class ServiceError extends Error {
   }
 }
 
+/** A setting that was refused; the message names key, value and rule. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError'
+}
+
 /**
  * The service cannot start as it is set up. The message tells an admin, in one line, what is wrong and what to change.
  */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { objectSchema, schemasOf, settings, type Setting, type SettingValue } from '../../config/settings.js'
-import { errorMessage } from '../errors.js'
+import { errorMessage, SettingsError } from '../errors.js'
 import { isTrustedProxy } from '../http/client-address.js'
 import type { CompatibleApiName } from '../http/compatible/apis.js'
 import { Schema, type SchemaError } from '../schema.js'
@@ -36,11 +36,6 @@ export interface Settings {
   /** `off`, `main`, or the host and port that they are served on. */
   readonly metrics: string
   readonly logLevel: string
-}
-
-/** A setting that was refused; the message names key, value and rule. */
-export class SettingsError extends Error {
-  override readonly name = 'SettingsError'
 }
 
 /** Variables with the prefix that are no settings: the settings file, and what a CI agent reports with. */

@@ -4,11 +4,11 @@ import {
   AdministrationError,
   ArgumentError,
   errorMessage,
+  SettingsError,
   StartError,
   StoreCorrupt,
   StoreUnavailable,
 } from '../../lib/errors.js'
-import { SettingsError } from '../../lib/stand-alone/settings.js'
 import { accessCommand } from './commands/access.js'
 import { gateCommand } from './commands/gate.js'
 import { logCommand } from './commands/log.js'

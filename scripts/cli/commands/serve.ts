@@ -7,7 +7,6 @@ import { settings as list } from '../../../config/settings.js'
 import { shellWord } from '../../../lib/pages/shell-word.js'
 import type { Settings } from '../../../lib/stand-alone/settings.js'
 import { levelFolder, withoutPassword } from '../../../lib/store/address.js'
-import { defaultSettings, isDefaultFolder, settingsOf } from '../connection/command-settings.js'
 import { retryWhileLocked } from '../connection/retry-while-locked.js'
 import { explain } from '../terminal/help.js'
 
@@ -21,6 +20,7 @@ export function serveCommand(program: Command): void {
         : `\nSettings come from the environment, else from the JSON file, else they are these:\n${settingsHelp()}`,
     )
     .action(async (_options: unknown, command: Command) => {
+      const { defaultSettings, isDefaultFolder, settingsOf } = await import('../connection/command-settings.js')
       const settings = settingsOf(command)
       // From now on: a signal during the start ends the service as orderly as one after it.
       const stopped = signal()
@@ -28,7 +28,8 @@ export function serveCommand(program: Command): void {
       const { startStandAlone } = await import('../../../lib/stand-alone/stand-alone.js')
       if (isDefaultFolder(settings)) await mkdir(settings.repositories, { recursive: true })
       const script = fileURLToPath(new URL('../../../../scripts/commit-status', import.meta.url))
-      const parts = { command: commandOf(script, settings) }
+      const isUsual = isDefaultFolder(settings) && settings.store === defaultSettings().store
+      const parts = { command: commandOf(script, settings, isUsual) }
       const service = await retryWhileLocked(async () => await startStandAlone(settings, parts))
       console.error(
         `commit-status: serving ${service.url} for the repositories in ${settings.repositories}, store ` +
@@ -47,9 +48,7 @@ export function serveCommand(program: Command): void {
 }
 
 /** What administers this very service from any folder; without a password, which a page must not show. */
-function commandOf(script: string, settings: Settings): string {
-  const { repositories, store } = settings
-  const isUsual = isDefaultFolder(settings) && store === defaultSettings().store
+function commandOf(script: string, { repositories, store }: Settings, isUsual: boolean): string {
   const places = isUsual || levelFolder(store) === undefined ? {} : { REPOSITORIES: repositories, STORE: store }
   const variables = Object.entries(places).map(([name, value]) => `COMMIT_STATUS_${name}=${shellWord(value)}`)
   return [...variables, shellWord(script)].join(' ')

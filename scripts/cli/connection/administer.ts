@@ -6,7 +6,6 @@ import { socketPath } from '../../../lib/admin/socket-path.js'
 import { StoreLocked, StoreUnavailable } from '../../../lib/errors.js'
 import { levelFolder } from '../../../lib/store/address.js'
 import { currentUser } from './change-log.js'
-import { settingsOf } from './command-settings.js'
 import { lockHolder } from './lock-holder.js'
 import { retryWhileLocked } from './retry-while-locked.js'
 
@@ -18,6 +17,8 @@ export type Use<T> = (administration: Administration, by: Actor, over: AbortSign
  *   through a service at its end, in the store when it is interrupted, since there something is to be put in order then
  */
 export async function administer<T>(command: Command, use: Use<T>): Promise<T> {
+  // Only here: what checks settings is half of what a command loads that has none.
+  const { settingsOf } = await import('./command-settings.js')
   const settings = settingsOf(command)
   const folder = levelFolder(settings.store)
   const by = currentUser()
