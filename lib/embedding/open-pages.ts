@@ -25,7 +25,7 @@ export type OwnPages = {
   readonly base?: string
   readonly url?: string
   /** The command that administers this service, for a shell of this machine. */
-  readonly command?: string
+  readonly command?: string | undefined
 } & (
   | {
       /** In which a trusted reverse proxy names the user. */
@@ -56,7 +56,7 @@ export interface OpenPagesParts extends Pick<Parts, 'folder' | 'failures' | 'clo
 export function openPages(pages: HostPages | OwnPages, parts: OpenPagesParts): Room {
   const { statuses, refs, git, tokens, folder, clientAddress, failures, logger, address } = parts
   const { base = '' } = pages
-  const [url, command] = 'session' in pages ? [pages.signInUrl] : [pages.url, pages.command]
+  const [url, command] = 'session' in pages ? [pages.signInUrl, undefined] : [pages.url, pages.command]
   const visitors = (): Visitors => {
     if ('session' in pages) return hostVisitors(pages, parts.guard)
     if ('sessions' in pages) {
@@ -86,7 +86,7 @@ export function openPages(pages: HostPages | OwnPages, parts: OpenPagesParts): R
     }),
     visitors: visitors(),
     ...(url !== undefined && { signInUrl: url }),
-    ...(command !== undefined && { command }),
+    command,
     ...(sessions && { sessions }),
     ...(tokens && { tokens }),
     address,

@@ -28,8 +28,8 @@ export interface PagesParts {
   readonly repositories?: ReadableRepositories
   /** The folder of the repositories, as it is shown to whoever sits at the machine. */
   readonly folder?: string
-  /** The command that administers this service, for a shell of this machine; absent where nobody knows. */
-  readonly command?: string
+  /** The command that administers this service, for a shell of this machine; `undefined` where nobody knows. */
+  readonly command: string | undefined
   readonly visitors: Visitors
   /** Where to sign in, if anywhere. */
   readonly signInUrl?: string

@@ -53,7 +53,7 @@ export async function startStandAlone(
     clock,
   }
   const assembled = await assemble(options, {
-    ...(pages && { pages: { ...pages, ...(command !== undefined && { command }) } }),
+    ...(pages && { pages: { ...pages, command } }),
     signInAddress: () => publicUrl.replace(/\/+$/, '') || url,
   })
   let listening: AddressInfo

@@ -173,5 +173,11 @@ t.test(
         t.notMatch(text, /pending for |NaN|Invalid/, `${state} ${pending_since}`)
       }
     }
+    // One that has no way to a single context.
+    for (const [context, word] of [
+      ['default', 'passing'],
+      ['other', 'no status'],
+    ] as const)
+      t.match((await visit({ url }, `/repos/alice/hello/badge.svg?context=${context}`)).text, word)
   },
 )

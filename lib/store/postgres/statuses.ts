@@ -336,7 +336,9 @@ export class PostgresStatuses implements StatusStore {
     for (const row of rows) {
       // PostgreSQL counts from 1.
       const { [Number(row.at) - 1]: question = '' } = questions
-      const list = found.get(question) ?? { digest: row.digest ?? NO_STATUS, rows: [] }
+      // Of a commit without statuses it tells nothing.
+      if (row.digest === null) continue
+      const list = found.get(question) ?? { digest: row.digest, rows: [] }
       found.set(question, list)
       if (row.sha) list.rows.push(row)
     }
