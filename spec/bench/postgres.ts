@@ -14,8 +14,8 @@ import { command, ServerProcess } from './processes.js'
 const COMMITS = 10_000
 const CONTEXTS = 10
 
-/** Until a service that was just started is as fast as it gets. */
-const WARM_SECONDS = 3
+/** Until a service that was just started is as fast as it gets, and most commits have been looked up in git. */
+const WARM_SECONDS = 8
 
 /** When PostgreSQL has counted what connections did that have ended. */
 const COUNTED_MILLISECONDS = 500

@@ -54,5 +54,6 @@ export function digestOf(rows: string): string {
     `'r' || encode(${rows}.reporter_user, 'hex')`,
   ]
   const all = `string_agg(concat_ws(',', ${columns.join(', ')}), ',' ORDER BY ${rows}.context)`
-  return `sha256(convert_to(${all}, 'UTF8'))::text`
+  // A text in hexadecimal digits; 160 bits of it, since it is sent to and fro.
+  return `substr(sha256(convert_to(${all}, 'UTF8'))::text, 3, 40)`
 }
