@@ -2,8 +2,8 @@ import { LRUCache } from 'lru-cache'
 import type { Answer } from '../http/exchange.js'
 import type { Request, Route } from '../http/room.js'
 import { repositoryName } from '../repository-name.js'
-
 import { fullCommitId } from '../service/status-service.js'
+import type { LargeList, SerialisedList } from '../status-list.js'
 import { commitFragment, commitPage, type CommitView } from './commit-page.js'
 import { partOfList, wholeList } from './shown-list.js'
 import { htmlAnswer, pageAnswer, type PageFrame } from './page.js'
@@ -28,35 +28,23 @@ export function commitRoutes(parts: PagesParts): readonly Route[] {
     const { owner = '', repo = '', sha = '' } = request.params
     const caller = callerOf(frame)
     const { found, commit, list } = await service.list(caller, repositoryName(owner, repo), () => fullCommitId(sha))
-    const query = queryOf(request)
-    const [skip, isReloading] = [skipOf(query), query.get('reload') !== 'off']
-    const at = { origin: address.origin(request), service: address.of(request) }
-    const { user = '', hasSession } = frame.visitor
-    const { directory, identity } = found.repository
-    const key = [
-      kind,
-      directory,
-      identity,
-      found.name.full,
-      commit.hex,
-      list.digest,
-      skip,
-      isReloading,
-      at.origin,
-      at.service,
-      user,
-      hasSession,
-    ]
-    const remembered = identity === undefined ? undefined : known.get(key.join('\n'))
-    if (remembered) {
-      if ('close' in list) await list.close()
-      return remembered
-    }
-    // With who reported, which the list that is sent does not say.
-    const shown =
-      'bytes' in list
-        ? wholeList(await service.statusList(caller, found.name, commit.hex))
-        : await partOfList(list).finally(async () => await list.close())
+    const look = await closing(list, async () => {
+      const query = queryOf(request)
+      const form = { skip: skipOf(query), isReloading: query.get('reload') !== 'off' }
+      const at = { origin: address.origin(request), service: address.of(request) }
+      const { user = '', hasSession } = frame.visitor
+      const { directory, identity } = found.repository
+      const place = [kind, directory, identity, found.name.full, commit.hex, list.digest]
+      const key = [...place, form.skip, form.isReloading, at.origin, at.service, user, hasSession].join('\n')
+      const remembered = identity === undefined ? undefined : known.get(key)
+      if (remembered) return remembered
+      // With who reported, which the list that is sent does not say.
+      const shown =
+        'bytes' in list ? wholeList(await service.statusList(caller, found.name, commit.hex)) : await partOfList(list)
+      return { key, ...form, ...at, ...shown }
+    })
+    if ('status' in look) return look
+    const { key, ...shown } = look
     // Without git the statuses are shown all the same.
     const logged = await log.one(found.repository, commit).catch((error: unknown) => {
       logger.warn({ err: error, repository: found.name.full }, 'a commit is shown without what it says')
@@ -68,12 +56,9 @@ export function commitRoutes(parts: PagesParts): readonly Route[] {
       sha: commit.hex,
       commit: logged,
       ...shown,
-      skip,
-      isReloading,
-      ...at,
     }
     const made = make(view, frame)
-    if (logged) known.set(key.join('\n'), made)
+    if (logged) known.set(key, made)
     return made
   }
 
@@ -95,4 +80,13 @@ export function commitRoutes(parts: PagesParts): readonly Route[] {
       operation: async (request) => await answer(request, 'fragment', (view) => htmlAnswer(commitFragment(view))),
     },
   ]
+}
+
+/** Does something with a list, which is given back whatever comes of it. */
+async function closing<T>(list: SerialisedList | LargeList, use: () => Promise<T>): Promise<T> {
+  try {
+    return await use()
+  } finally {
+    if ('close' in list) await list.close()
+  }
 }

@@ -134,6 +134,9 @@ t.test('A list that is too large for a page has its counts, and what failed or i
     t.match(text, 'rel="next"')
   }
   t.notMatch((await visit(service, `${commit}?skip=500`)).text, '<ul')
+  // As many at a time as may be open: one that is refused keeps none of them.
+  for (let time = 0; time < 65; time++) t.equal((await visit(service, `${commit}?skip=x`)).status, 404)
+  t.equal((await visit(service, api)).status, 200)
   t.match(await beside(), /<li>[^<]*<span[^]*failure[^]*c200[^]*\d+ more<\/a>/)
 })
 
