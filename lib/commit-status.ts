@@ -93,7 +93,7 @@ export function hasFailed({ state }: { readonly state: State }): boolean {
  */
 export function combinedState(states: readonly State[]): 'failure' | 'pending' | 'success' | null {
   if (states.length === 0) return null
-  if (states.some((state) => state === 'failure' || state === 'error')) return 'failure'
+  if (states.some((state) => hasFailed({ state }))) return 'failure'
   if (states.includes('pending')) return 'pending'
   return 'success'
 }

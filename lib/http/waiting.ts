@@ -24,10 +24,6 @@ export interface WaitingRequest {
   readonly sha: string
 }
 
-function knowsAny({ headers }: IncomingMessage): boolean {
-  return headers['if-none-match'] !== undefined
-}
-
 type Look = () => Eventual<WaitedAnswer>
 
 /**
@@ -77,8 +73,9 @@ export class Waiting {
     try {
       let waited = 0
       let changesIn = await this.#pending(request, await first())
-      // Of a list, only who knows one can wait for another. The answer of a look is not kept while it is waited.
-      if (typeof changesIn !== 'number' && changesIn.isPending === undefined && !knowsAny(request)) return changesIn
+      // Of a list, only who knows one can wait for another.
+      const knowsNone = request.headers['if-none-match'] === undefined
+      if (typeof changesIn !== 'number' && changesIn.isPending === undefined && knowsNone) return changesIn
       while (typeof changesIn === 'number') {
         const since = performance.now()
         await wait.next(Math.min(left(), changesIn))

@@ -200,9 +200,7 @@ t.test('Nothing that the configuration of a repository names is run', async (t) 
 
 t.test('A pipe in a repository is not waited for longer than the deadline', async (t) => {
   const { directory, resolve, defaultBranch, refs } = await scene(t, 'sha1', 300)
-  const pipe = join(directory, 'pipe')
-  execFileSync('mkfifo', [pipe])
-  appendFileSync(join(directory, 'config'), `[include]\n\tpath = ${pipe}\n`)
+  makeGitHang(directory)
   await t.rejects(resolve('main'), { name: 'RepositoryUnreadable', cause: { message: /took longer than 300 ms/ } })
   t.equal(await defaultBranch(), 'main', 'HEAD is read without git')
   rmSync(join(directory, 'HEAD'))
@@ -216,9 +214,7 @@ t.test('A pipe in a repository is not waited for longer than the deadline', asyn
 t.test('Where git hangs in one repository, others are read, and more than may wait are refused', async (t) => {
   const { directory } = await scene(t)
   const other = await makeRepositoryWithCommit(join(t.testdirName, 'others'), 'bob/hello')
-  const pipe = join(directory, 'pipe')
-  execFileSync('mkfifo', [pipe])
-  appendFileSync(join(directory, 'config'), `[include]\n\tpath = ${pipe}\n`)
+  makeGitHang(directory)
   const processes = new GitProcesses({ milliseconds: 1_500 })
   const refs = new Refs(processes)
   const hanging = Array.from({ length: 203 }, async (_, index) => {
@@ -244,8 +240,7 @@ t.test('Where git hangs in one repository, others are read, and more than may wa
 t.test('At the end nobody waits for a git that hangs', async (t) => {
   const { directory } = await scene(t)
   const other = await makeRepositoryWithCommit(join(t.testdirName, 'others'), 'bob/hello')
-  execFileSync('mkfifo', [join(directory, 'pipe')])
-  appendFileSync(join(directory, 'config'), `[include]\n\tpath = ${join(directory, 'pipe')}\n`)
+  makeGitHang(directory)
   const processes = new GitProcesses()
   const refs = new Refs(processes)
   const three = ['a', 'b', 'c'].map(async (name) => await refs.resolve({ directory, public: true }, name))
@@ -258,13 +253,7 @@ t.test('At the end nobody waits for a git that hangs', async (t) => {
 t.test('Where git hangs in many repositories, others are read within a second or two', async (t) => {
   const folder = t.testdir()
   const processes = new GitProcesses()
-  const made = Array.from({ length: 10 }, async (_, index) => {
-    const { directory } = await makeRepositoryWithCommit(folder, `alice/r${index}`)
-    execFileSync('mkfifo', [join(directory, 'pipe')])
-    appendFileSync(join(directory, 'config'), `[include]\n\tpath = ${join(directory, 'pipe')}\n`)
-    return directory
-  })
-  const directories = await Promise.all(made)
+  const directories = await hangingRepositories(folder, 10)
   const honest = await makeRepositoryWithCommit(folder, 'bob/hello')
   const some = directories.slice(0, 6)
   const run = async (directory: string) => await processes.run(directory, ['show-ref'], 100)
@@ -285,13 +274,7 @@ t.test('Where git hangs in many repositories, others are read within a second or
 t.test('No more than eight gits run at once, and none after the end', async (t) => {
   const folder = t.testdir()
   const processes = new GitProcesses({ milliseconds: 1_000 })
-  const made = Array.from({ length: 6 }, async (_, index) => {
-    const { directory } = await makeRepositoryWithCommit(folder, `alice/r${index}`)
-    execFileSync('mkfifo', [join(directory, 'pipe')])
-    appendFileSync(join(directory, 'config'), `[include]\n\tpath = ${join(directory, 'pipe')}\n`)
-    return directory
-  })
-  const directories = await Promise.all(made)
+  const directories = await hangingRepositories(folder, 6)
   const runs = [...directories, ...directories].map((directory) => processes.run(directory, ['show-ref'], 100))
   const outcomes = Promise.allSettled(runs)
   t.equal(runningIn(folder), 8)
@@ -339,6 +322,22 @@ t.test('More output than may be is no answer', async (t) => {
     cause: { message: 'git printed more than 10 bytes' },
   })
 })
+
+/** By a pipe that its configuration includes. */
+function makeGitHang(directory: string): void {
+  const pipe = join(directory, 'pipe')
+  execFileSync('mkfifo', [pipe])
+  appendFileSync(join(directory, 'config'), `[include]\n\tpath = ${pipe}\n`)
+}
+
+async function hangingRepositories(folder: string, count: number): Promise<readonly string[]> {
+  const made = Array.from({ length: count }, async (_, index) => {
+    const { directory } = await makeRepositoryWithCommit(folder, `alice/r${index}`)
+    makeGitHang(directory)
+    return directory
+  })
+  return await Promise.all(made)
+}
 
 /** How many gits run in repositories of a folder. */
 function runningIn(folder: string): number {

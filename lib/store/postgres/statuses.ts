@@ -12,8 +12,7 @@ import {
   type SerialisedList,
   type StatusText,
 } from '../../status-list.js'
-import { cacheShares } from '../../parts/cache-shares.js'
-import { noopMeter, type Meter } from '../../parts/meter.js'
+import type { Meter } from '../../parts/meter.js'
 import { Gate } from '../gate.js'
 import { sizeOf } from '../queue-bounds.js'
 import { batchLoader, type BatchLoader } from './batch-loader.js'
@@ -47,24 +46,23 @@ LEFT JOIN LATERAL (SELECT ${COLUMNS} FROM commit_status.statuses
   ORDER BY context LIMIT $4) AS s ON true ORDER BY c.at, s.context`,
 }
 
-/** One row for each state that a commit has; for each commit apart, as `LIST_SEVERAL`. */
-const STATES_OF: Statement = {
-  name: 'states-of-commits',
-  text: `SELECT c.at, s.state, s.count, '{}'::bytea[] AS failed
+/**
+ * One row for each state that a commit has; for each commit apart, as `LISTS`.
+ * @param failed an expression for the contexts of those that failed
+ */
+const statesOf = (failed: string): string => `SELECT c.at, s.state, s.count, ${failed} AS failed
 FROM unnest($2::bytea[]) WITH ORDINALITY AS c (commit, at)
 CROSS JOIN LATERAL (SELECT state, count(*)::float8 AS count FROM commit_status.statuses
-  WHERE repository = $1 AND sha = c.commit GROUP BY state) AS s`,
-}
+  WHERE repository = $1 AND sha = c.commit GROUP BY state) AS s`
 
-/** As `STATES_OF`, with the first contexts of those that failed. */
+const STATES_OF: Statement = { name: 'states-of-commits', text: statesOf("'{}'::bytea[]") }
+
+/** With the first of them. */
 const STATES_AND_FAILED: Statement = {
   name: 'states-and-failed-of-commits',
-  text: `SELECT c.at, s.state, s.count, ARRAY(SELECT f.context FROM commit_status.statuses AS f
+  text: statesOf(`ARRAY(SELECT f.context FROM commit_status.statuses AS f
   WHERE s.state IN ('failure', 'error') AND f.repository = $1 AND f.sha = c.commit AND f.state = s.state
-  ORDER BY f.context LIMIT $3) AS failed
-FROM unnest($2::bytea[]) WITH ORDINALITY AS c (commit, at)
-CROSS JOIN LATERAL (SELECT state, count(*)::float8 AS count FROM commit_status.statuses
-  WHERE repository = $1 AND sha = c.commit GROUP BY state) AS s`,
+  ORDER BY f.context LIMIT $3)`),
 }
 
 /** Of a commit without statuses it is null. */
@@ -149,8 +147,8 @@ export class PostgresStatuses implements StatusStore {
   constructor(
     database: PostgresDatabase,
     writer: PostgresWriter<ReportRow, SavedStatus>,
-    meter: Meter = noopMeter,
-    cacheBytes = cacheShares().lists,
+    meter: Meter,
+    cacheBytes: number,
   ) {
     this.#database = database
     this.#writer = writer
