@@ -15,8 +15,16 @@ import { chapter, codeBlocks } from './fixtures/page.js'
 t.setTimeout(300_000)
 
 const root = fileURLToPath(new URL('..', import.meta.url))
+/** What a user has set to reach the registry: without its certificates npm tries again for minutes. */
+const wayOut =
+  /^(?:NODE_EXTRA_CA_CERTS|SSL_CERT_FILE|SSL_CERT_DIR|npm_config_(?:registry|cafile)|(?:https?|no)_proxy)$/i
 /** By `env`, since tap puts into every environment what its own processes need. */
-const clean = ['-i', `PATH=${process.env['PATH'] ?? ''}`, `HOME=${process.env['HOME'] ?? ''}`]
+const clean = [
+  '-i',
+  ...Object.entries(process.env)
+    .filter(([name]) => name === 'PATH' || name === 'HOME' || wayOut.test(name))
+    .map(([name, value]) => `${name}=${value ?? ''}`),
+]
 const run = async (file: string, args: string[], cwd: string) =>
   await promisify(execFile)('env', [...clean, file, ...args], { cwd })
 

@@ -17,7 +17,8 @@ interface Window {
 export class MemoryFailureBudget implements Prompt<FailureBudget> {
   readonly #limit: number
   readonly #windowSeconds: number
-  readonly #windows = new LRUCache<string, Window>({ max: MAX_CLIENTS })
+  // By size: with `max` it would take the memory for all of them at its start.
+  readonly #windows = new LRUCache<string, Window>({ maxSize: MAX_CLIENTS, sizeCalculation: () => 1 })
 
   /**
    * @param limit failures a client may make in a window; the next attempt is refused

@@ -10,7 +10,8 @@ const MAX_PREFIXES = 20_000
 /** How many keys of a database begin with a prefix. To be told of every change, after it is on disk. */
 export class KeyCounts {
   readonly #database: Pick<LevelDatabase, 'count'>
-  readonly #known = new LRUCache<string, number>({ max: MAX_PREFIXES })
+  // By size: with `max` it would take the memory for all of them at its start.
+  readonly #known = new LRUCache<string, number>({ maxSize: MAX_PREFIXES, sizeCalculation: () => 1 })
 
   constructor(database: Pick<LevelDatabase, 'count'>) {
     this.#database = database
