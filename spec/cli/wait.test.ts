@@ -9,7 +9,8 @@ import { until } from '../fixtures/within.js'
 
 // Most of the time is waiting.
 t.jobs = 3
-const atOnce = { buffered: true }
+/** A new one each time: tap writes the test's own state into it. */
+const atOnce = () => ({ buffered: true })
 
 function waits({ place, environment, sha }: Agent) {
   return (...args: string[]) => place.start(['status', 'wait', 'alice/hello', sha, ...args], { environment })
@@ -34,7 +35,7 @@ async function before(t: Test, answer: (...exchange: Parameters<RequestListener>
   return await listen(t, (...exchange) => void answer(...exchange))
 }
 
-t.test('It prints each status when it settles, then the verdict, and succeeds', atOnce, async (t) => {
+t.test('It prints each status when it settles, then the verdict, and succeeds', atOnce(), async (t) => {
   const agent = await ciAgent(t)
   await report(agent, 'build', 'success', { description: 'fine\u001b[2J' })
   await report(agent, 'test/a', 'pending')
@@ -48,7 +49,7 @@ t.test('It prints each status when it settles, then the verdict, and succeeds', 
   })
 })
 
-t.test('What is reported between the list and the verdict is printed before it', atOnce, async (t) => {
+t.test('What is reported between the list and the verdict is printed before it', atOnce(), async (t) => {
   const agent = await ciAgent(t)
   await report(agent, 'build', 'pending')
   let isReported = false
@@ -66,7 +67,7 @@ t.test('What is reported between the list and the verdict is printed before it',
   })
 })
 
-t.test('A check that failed: 1, at once with --fail-fast, else when nothing is to come', atOnce, async (t) => {
+t.test('A check that failed: 1, at once with --fail-fast, else when nothing is to come', atOnce(), async (t) => {
   const agent = await ciAgent(t)
   const wait = waits(agent)
   await report(agent, 'build', 'failure')
@@ -82,7 +83,7 @@ t.test('A check that failed: 1, at once with --fail-fast, else when nothing is t
   t.match(await ended, { status: 1, stdout: 'failure  build\nsuccess  test\nverdict: failure\n' })
 })
 
-t.test('No verdict in time: 3, and what is missing', atOnce, async (t) => {
+t.test('No verdict in time: 3, and what is missing', atOnce(), async (t) => {
   const agent = await ciAgent(t)
   await report(agent, 'build', 'pending')
   t.match(await waits(agent)('--require', 'build', '--require', 'lint', '--timeout', '2s').ended, {
@@ -93,7 +94,7 @@ t.test('No verdict in time: 3, and what is missing', atOnce, async (t) => {
   t.match(await waits(agent)('--timeout', '1s').ended, { status: 3, stderr: /build \(pending\)\n$/ })
 })
 
-t.test('Without a requirement: success ten seconds after the last change', atOnce, async (t) => {
+t.test('Without a requirement: success ten seconds after the last change', atOnce(), async (t) => {
   const agent = await ciAgent(t)
   await report(agent, 'build', 'success')
   const begun = performance.now()
@@ -101,7 +102,7 @@ t.test('Without a requirement: success ten seconds after the last change', atOnc
   t.ok(performance.now() - begun >= 10_000)
 })
 
-t.test('What is refused: 4; wrong use: 2', atOnce, async (t) => {
+t.test('What is refused: 4; wrong use: 2', atOnce(), async (t) => {
   const agent = await ciAgent(t)
   const { place, environment, sha } = agent
   const run = async (args: string[], more: Record<string, string> = {}) =>
@@ -115,7 +116,7 @@ t.test('What is refused: 4; wrong use: 2', atOnce, async (t) => {
   t.match(await run(['alice/hello', sha], { COMMIT_STATUS_URL: '' }), { status: 2 })
 })
 
-t.test('An error is never a verdict: it asks again until the time is over', atOnce, async (t) => {
+t.test('An error is never a verdict: it asks again until the time is over', atOnce(), async (t) => {
   const agent = await ciAgent(t)
   await report(agent, 'build', 'success')
   let requests = 0
@@ -143,7 +144,7 @@ t.test('An error is never a verdict: it asks again until the time is over', atOn
 
 t.test(
   'On a terminal it is a table that is drawn anew in its place, and fits it',
-  { ...atOnce, skip: process.platform !== 'linux' },
+  { ...atOnce(), skip: process.platform !== 'linux' },
   async (t) => {
     const agent = await ciAgent(t)
     const columns = 50
@@ -183,7 +184,7 @@ t.test(
   },
 )
 
-t.test('With --by, what does not count is not waited for', atOnce, async (t) => {
+t.test('With --by, what does not count is not waited for', atOnce(), async (t) => {
   const agent = await ciAgent(t)
   const { place } = agent
   await place.run(['access', 'grant', 'alice/hello', 'ci', 'write'])
@@ -200,7 +201,7 @@ t.test('With --by, what does not count is not waited for', atOnce, async (t) => 
   t.match(await ended, { status: 1, stdout: 'failure  test/1\nsuccess  test/3\nverdict: failure\n' })
 })
 
-t.test('The time is over in time, whatever the service does; and what is missing is said', atOnce, async (t) => {
+t.test('The time is over in time, whatever the service does; and what is missing is said', atOnce(), async (t) => {
   const agent = await ciAgent(t)
   const silent = await before(t, async () => {
     // Nothing ever comes.
@@ -229,7 +230,7 @@ t.test('The time is over in time, whatever the service does; and what is missing
   })
 })
 
-t.test('An answer to another question is none', atOnce, async (t) => {
+t.test('An answer to another question is none', atOnce(), async (t) => {
   const agent = await ciAgent(t)
   await report(agent, 'build', 'success')
   // As a proxy that hands on the path alone.

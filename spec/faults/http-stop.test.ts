@@ -26,7 +26,8 @@ t.test(
     let acknowledged = 0
     for (let cycle = 1; cycle <= cycles; cycle++) {
       await t.test(`cycle ${cycle}`, async (t) => {
-        const siege = await besiege(t, { COMMIT_STATUS_LIMIT_CLOSE_SECONDS: '3' })
+        // Long enough for all but those who are held, also where much else is done.
+        const siege = await besiege(t, { COMMIT_STATUS_LIMIT_CLOSE_SECONDS: '6' })
         const idle = await Promise.all(Array.from({ length: 20 }, async () => await idleClient(siege)))
         const held = await holdOpen(t, siege)
         const clients = Array.from({ length: 40 }, async (_, client) => await busyClient(siege, client))

@@ -15,7 +15,8 @@ const defaults = readSettings({ environment: {}, home: '/', directory: '/' })
 
 // Most of the time is waiting.
 t.jobs = 5
-const atOnce = { buffered: true }
+/** A new one each time: tap writes the test's own state into it. */
+const atOnce = () => ({ buffered: true })
 
 interface Scene extends HostedCommit {
   /** Asks for the list, and waits while it is the one that has this entity tag. */
@@ -52,7 +53,7 @@ async function scene(
   }
 }
 
-t.test('A list is answered when it changes', atOnce, async (t) => {
+t.test('A list is answered when it changes', atOnce(), async (t) => {
   const { wait, etag, waiting, report } = await scene(t)
   const waited = wait(await etag())
   await waiting(1)
@@ -64,7 +65,7 @@ t.test('A list is answered when it changes', atOnce, async (t) => {
   await waiting(0)
 })
 
-t.test('Nothing changes: 304 after the time that was preferred, or allowed, at the latest', atOnce, async (t) => {
+t.test('Nothing changes: 304 after the time that was preferred, or allowed, at the latest', atOnce(), async (t) => {
   const { wait, etag, report } = await scene(t, { waitSeconds: 1 })
   await report({ state: 'success' })
   for (const seconds of [1, 1000]) {
@@ -76,7 +77,7 @@ t.test('Nothing changes: 304 after the time that was preferred, or allowed, at t
 })
 
 for (const limits of [{ waitSeconds: 0 }, { waits: 0 }]) {
-  t.test(`With ${JSON.stringify(limits)} nobody waits`, atOnce, async (t) => {
+  t.test(`With ${JSON.stringify(limits)} nobody waits`, atOnce(), async (t) => {
     const { wait, etag, verdict } = await scene(t, limits)
     const answer = await wait(await etag())
     t.strictSame([answer.status, answer.headers.get('preference-applied')], [304, null])
@@ -84,7 +85,7 @@ for (const limits of [{ waitSeconds: 0 }, { waits: 0 }]) {
   })
 }
 
-t.test('Without the preference, or an entity tag: at once', atOnce, async (t) => {
+t.test('Without the preference, or an entity tag: at once', atOnce(), async (t) => {
   const { service, listPath, token, etag } = await scene(t)
   for (const [Prefer, tag] of [
     ['wait=30', undefined],
@@ -102,7 +103,7 @@ t.test('Without the preference, or an entity tag: at once', atOnce, async (t) =>
   t.equal((await service.call('GET', wrong, { token, headers: { Prefer: 'wait=30' } })).status, 422)
 })
 
-t.test('A verdict is answered once it is no longer pending', atOnce, async (t) => {
+t.test('A verdict is answered once it is no longer pending', atOnce(), async (t) => {
   const { verdict, waiting, report } = await scene(t)
   const waited = verdict('?require=build')
   await waiting(1)
@@ -116,7 +117,7 @@ t.test('A verdict is answered once it is no longer pending', atOnce, async (t) =
   t.match(await verdict('?require=none', 1), { status: 200, body: { verdict: 'pending' } }, 'in time it has not come')
 })
 
-t.test('A verdict is answered when what is pending has been so for too long', atOnce, async (t) => {
+t.test('A verdict is answered when what is pending has been so for too long', atOnce(), async (t) => {
   const { verdict, report } = await scene(t)
   await report({ state: 'pending', context: 'build' })
   const begun = performance.now()
@@ -126,7 +127,7 @@ t.test('A verdict is answered when what is pending has been so for too long', at
 
 t.test(
   'Rights are looked at again: a token that is revoked gets 401, a repository that is gone 404',
-  atOnce,
+  atOnce(),
   async (t) => {
     const { wait, etag, waiting, service, report, directory } = await scene(t, {}, { private: true })
     const { token, id } = await service.admin.createToken({
@@ -153,7 +154,7 @@ t.test(
   },
 )
 
-t.test('What an admin removes, moves and deletes is a change too', atOnce, async (t) => {
+t.test('What an admin removes, moves and deletes is a change too', atOnce(), async (t) => {
   const { wait, etag, waiting, service, report, sha } = await scene(t)
   const changes = [
     async () => await service.admin.deleteStatuses('alice/hello', sha, null),
@@ -173,7 +174,7 @@ t.test('What an admin removes, moves and deletes is a change too', atOnce, async
 
 t.test(
   'Waits do not count as requests in progress, and those above their limit are answered at once',
-  atOnce,
+  atOnce(),
   async (t) => {
     const { wait, etag, waiting, report, list } = await scene(t, { requests: 1, waits: 5 })
     const tag = await etag()
@@ -194,7 +195,7 @@ t.test(
   },
 )
 
-t.test('At a stop those who wait are answered with what is there', atOnce, async (t) => {
+t.test('At a stop those who wait are answered with what is there', atOnce(), async (t) => {
   const { wait, etag, waiting, verdict, service } = await scene(t)
   const waited = [wait(await etag()), verdict('?require=build')]
   await waiting(2)
@@ -207,7 +208,7 @@ t.test('At a stop those who wait are answered with what is there', atOnce, async
   t.ok(performance.now() - begun < 3500, 'not cut off at the end of the grace period')
 })
 
-t.test('A host that closes the service ends its waits', atOnce, async (t) => {
+t.test('A host that closes the service ends its waits', atOnce(), async (t) => {
   const { service, repositories } = await embed(t)
   const { sha } = await makeRepositoryWithCommit(repositories, 'alice/hello', { public: true })
   let heard: (() => void) | undefined
@@ -222,7 +223,7 @@ t.test('A host that closes the service ends its waits', atOnce, async (t) => {
   t.match(await (await waited).json(), { verdict: 'pending' })
 })
 
-t.test('A client that goes away waits no longer', atOnce, async (t) => {
+t.test('A client that goes away waits no longer', atOnce(), async (t) => {
   const { service, listPath, token, etag, waiting } = await scene(t)
   const headers = { Authorization: `Bearer ${token}`, Prefer: 'wait=30', 'If-None-Match': await etag() }
   for (const leave of ['reset', 'end'] as const) {
@@ -244,7 +245,7 @@ t.test('A client that goes away waits no longer', atOnce, async (t) => {
 
 t.test(
   'The time-outs of a connection do not cut off who waits; what comes after is answered behind it',
-  atOnce,
+  atOnce(),
   async (t) => {
     const { service, listPath, etag, waiting, report } = await scene(t, {
       keepAliveSeconds: 1,
@@ -271,7 +272,7 @@ t.test(
   },
 )
 
-t.test('A body that does not arrive ends a wait as any other request', atOnce, async (t) => {
+t.test('A body that does not arrive ends a wait as any other request', atOnce(), async (t) => {
   const { service, listPath, etag, waiting } = await scene(t, { headersSeconds: 1, requestSeconds: 1 })
   const socket = await RawSocket.open(t, service.url)
   const headers = { 'If-None-Match': await etag(), Prefer: 'wait=30', 'Content-Length': '10' }
@@ -281,7 +282,7 @@ t.test('A body that does not arrive ends a wait as any other request', atOnce, a
   await waiting(0)
 })
 
-t.test('A thousand waits that one report ends are all answered', atOnce, async (t) => {
+t.test('A thousand waits that one report ends are all answered', atOnce(), async (t) => {
   const { wait, etag, waiting, report, list } = await scene(t, { requests: 100 })
   const tag = await etag()
   const waited: Promise<Answer>[] = []
@@ -296,7 +297,7 @@ t.test('A thousand waits that one report ends are all answered', atOnce, async (
   t.strictSame(new Set((await Promise.all(waited)).map(({ status }) => status)), new Set([200]))
 })
 
-t.test('A report through another instance is seen within a second', { skip: isMissing, ...atOnce }, async (t) => {
+t.test('A report through another instance is seen within a second', { skip: isMissing, ...atOnce() }, async (t) => {
   const server = await PostgresServer.start(t)
   const store = await server.database()
   const one = await startService(t, { settings: { store } })

@@ -10,13 +10,14 @@ const defaults = readSettings({ environment: {}, home: '/', directory: '/' }).li
 
 // Most of the time is waiting.
 t.jobs = 5
-const atOnce = { buffered: true }
+/** A new one each time: tap writes the test's own state into it. */
+const atOnce = () => ({ buffered: true })
 
 async function limited(t: Test, limits: Partial<Settings['limits']>): Promise<HostedCommit> {
   return await hostCommit(t, { settings: { limits: { ...defaults, ...limits } } })
 }
 
-t.test('Headers that do not arrive in time: 408, and the connection is closed', atOnce, async (t) => {
+t.test('Headers that do not arrive in time: 408, and the connection is closed', atOnce(), async (t) => {
   const { service, listPath } = await limited(t, { headersSeconds: 1 })
   for (const bytes of ['', requestHead('GET', listPath).slice(0, -2)]) {
     const socket = await RawSocket.open(t, service.url)
@@ -26,21 +27,25 @@ t.test('Headers that do not arrive in time: 408, and the connection is closed', 
   }
 })
 
-t.test('A body that does not arrive in time: 408, the connection is closed and nothing is saved', atOnce, async (t) => {
-  const { service, token, reportPath, stored } = await limited(t, { requestSeconds: 1 })
-  const socket = await RawSocket.open(t, service.url)
-  await socket.send(
-    requestHead('POST', reportPath, { Authorization: `Bearer ${token}`, 'Content-Length': '20' }),
-    '{"state":"success"}',
-  )
-  refused(t, await socket.answer(), 408, 'the request took too long to arrive')
-  t.equal(await socket.ended(), '')
-  t.strictSame(await stored(), [])
-})
+t.test(
+  'A body that does not arrive in time: 408, the connection is closed and nothing is saved',
+  atOnce(),
+  async (t) => {
+    const { service, token, reportPath, stored } = await limited(t, { requestSeconds: 1 })
+    const socket = await RawSocket.open(t, service.url)
+    await socket.send(
+      requestHead('POST', reportPath, { Authorization: `Bearer ${token}`, 'Content-Length': '20' }),
+      '{"state":"success"}',
+    )
+    refused(t, await socket.answer(), 408, 'the request took too long to arrive')
+    t.equal(await socket.ended(), '')
+    t.strictSame(await stored(), [])
+  },
+)
 
 t.test(
   'A connection without a request is closed after the time for that, which the answer before tells',
-  atOnce,
+  atOnce(),
   async (t) => {
     const { service } = await limited(t, { keepAliveSeconds: 1 })
     const socket = await RawSocket.open(t, service.url)
@@ -50,7 +55,7 @@ t.test(
   },
 )
 
-t.test('Connections above the limit are closed at once, and the log says so', atOnce, async (t) => {
+t.test('Connections above the limit are closed at once, and the log says so', atOnce(), async (t) => {
   const { service } = await limited(t, { connections: 2 })
   const [one, other] = [await RawSocket.open(t, service.url), await RawSocket.open(t, service.url)]
   for (const socket of [one, other]) {
@@ -74,7 +79,7 @@ t.test('Connections above the limit are closed at once, and the log says so', at
   )
 })
 
-t.test('Headers above the limit: 431, also when they do not end', atOnce, async (t) => {
+t.test('Headers above the limit: 431, also when they do not end', atOnce(), async (t) => {
   const { service, listPath } = await limited(t, { headerBytes: 4096 })
   const start = requestHead('GET', listPath).slice(0, -2)
   const socket = await RawSocket.open(t, service.url)
@@ -88,7 +93,7 @@ t.test('Headers above the limit: 431, also when they do not end', atOnce, async 
   }
 })
 
-t.test('A client that takes nothing of its answers for too long is cut off', atOnce, async (t) => {
+t.test('A client that takes nothing of its answers for too long is cut off', atOnce(), async (t) => {
   const { service, listPath } = await large(t, { responseSeconds: 1 })
   const socket = await RawSocket.open(t, service.url)
   await socket.send(requestHead('GET', listPath).repeat(400))
@@ -97,7 +102,7 @@ t.test('A client that takes nothing of its answers for too long is cut off', atO
 
 t.test(
   'When too many answers wait for slow clients, new requests get 503, and nobody is cut off',
-  atOnce,
+  atOnce(),
   async (t) => {
     // An answer has some 45,000 bytes: those of two clients may wait, those of three are too much.
     const { service, listPath } = await large(t, { unsentBytes: 110_000 })
@@ -118,7 +123,7 @@ t.test(
   },
 )
 
-t.test('Who goes on sending after the answer is heard for a while, and then cut off', atOnce, async (t) => {
+t.test('Who goes on sending after the answer is heard for a while, and then cut off', atOnce(), async (t) => {
   const { service, reportPath } = await limited(t, {})
   const head = requestHead('POST', reportPath, { 'Transfer-Encoding': 'chunked' })
   for (const chunk of ['1\r\n \r\n'.repeat(10_000), `100000\r\n${' '.repeat(0x100000)}\r\n`]) {
@@ -133,7 +138,7 @@ t.test('Who goes on sending after the answer is heard for a while, and then cut 
   }
 })
 
-t.test('A client that does not close its side is not waited for long', atOnce, async (t) => {
+t.test('A client that does not close its side is not waited for long', atOnce(), async (t) => {
   const { service } = await limited(t, {})
   const socket = await RawSocket.open(t, service.url, { allowHalfOpen: true })
   await socket.send(requestHead('GET', '/healthz', { Connection: 'close' }))

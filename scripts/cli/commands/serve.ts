@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { constants } from 'node:os'
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { setFlagsFromString } from 'node:v8'
 import type { Command } from 'commander'
 import { settings as list } from '../../../config/settings.js'
 import { shellWord } from '../../../lib/pages/shell-word.js'
@@ -22,6 +23,7 @@ export function serveCommand(program: Command): void {
     .action(async (_options: unknown, command: Command) => {
       const { defaultSettings, isDefaultFolder, settingsOf } = await import('../connection/command-settings.js')
       const settings = settingsOf(command)
+      setFlagsFromString(`--heap-growing-percent=${GARBAGE_PERCENT}`)
       // From now on: a signal during the start ends the service as orderly as one after it.
       const stopped = signal()
       // Only here: to load libgit2 would double the time that every other command takes.
@@ -53,6 +55,12 @@ function commandOf(script: string, { repositories, store }: Settings, isUsual: b
   const variables = Object.entries(places).map(([name, value]) => `COMMIT_STATUS_${name}=${shellWord(value)}`)
   return [...variables, shellWord(script)].join(' ')
 }
+
+/**
+ * V8 collects garbage when the memory in use has grown by so much. By itself it lets it grow two- to fourfold: with
+ * caches that are full, 280 MB instead of 190, and no less processor time for a list.
+ */
+const GARBAGE_PERCENT = 30
 
 /** How long the store may take to close once the last request has ended. */
 const STORE_SECONDS = 10
