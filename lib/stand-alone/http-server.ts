@@ -27,6 +27,9 @@ export interface ServerLimits {
 /** How often it is looked whether time-outs are over and who takes no answers. */
 const CHECK_MILLISECONDS = 1_000
 
+/** Connections that the system may hold ready for a listener, by default of node:net. */
+const BACKLOG = 511
+
 /** How often it is looked how many bytes wait for slow clients. */
 const UNSENT_MILLISECONDS = 20
 
@@ -39,6 +42,8 @@ export class HttpServer {
   #checks: NodeJS.Timeout | undefined
   /** Connections that were too many since the last check. */
   #dropped = 0
+  /** Connections that were taken, those that were too many among them. */
+  #taken = 0
   /** Whether more response bytes are buffered than may be, and until when that was looked at. */
   #isFull = false
   #unsentUntil = 0
@@ -77,10 +82,14 @@ export class HttpServer {
       else void new Exchange(request, response, 'other', { logger, meter }).answer(() => errorAnswer(refusal))
     }
     server.on('connection', (socket) => {
+      this.#taken++
       this.#connections.set(socket, new Connection(socket, begin))
       socket.on('close', () => this.#connections.delete(socket))
     })
-    server.on('drop', () => this.#dropped++)
+    server.on('drop', () => {
+      this.#taken++
+      this.#dropped++
+    })
     server.on('request', listener)
     // node:http would invite the body itself, before anything is checked.
     server.on('checkContinue', listener)
@@ -121,14 +130,23 @@ export class HttpServer {
    * `Connection: close`, and ends the connections. What has not come to its end after `closeSeconds` is cut off.
    */
   async close(): Promise<void> {
-    // Connections that the system has made by now are taken: it resets those that wait at a listener that goes.
-    await someTurns()
+    await this.#takeWaiting()
     const closed = stop(this.#server, this.#limits.closeSeconds)
     // What clients have sent by now is read before the connections without a request are closed.
     await someTurns()
     for (const connection of this.#connections.values()) connection.close()
     await closed
     clearInterval(this.#checks)
+  }
+
+  /** Takes the connections that the system has made by now: it resets those that wait at a listener that goes. */
+  async #takeWaiting(): Promise<void> {
+    // One is taken in a turn of the event loop; as many as may wait, since clients may come for ever.
+    let before = -1
+    for (let turns = 0; turns < BACKLOG && this.#taken > before; turns++) {
+      before = this.#taken
+      await someTurns()
+    }
   }
 
   /**

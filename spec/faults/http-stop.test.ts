@@ -30,14 +30,15 @@ t.test(
         const siege = await besiege(t, { COMMIT_STATUS_LIMIT_CLOSE_SECONDS: '6' })
         const idle = await Promise.all(Array.from({ length: 20 }, async () => await idleClient(siege)))
         const held = await holdOpen(t, siege)
-        const clients = Array.from({ length: 40 }, async (_, client) => await busyClient(siege, client))
-        await setTimeout(300 + 50 * cycle)
+        const clients = Array.from({ length: 40 }, (_, client) => busyClient(siege, client))
+        await Promise.all(clients.map(async ({ answered }) => await answered))
+        await setTimeout(50 * cycle)
         const signalled = performance.now()
         const outcome = await siege.service.end('SIGTERM')
         const took = performance.now() - signalled
         t.match(outcome, { status: 0 })
         t.ok(took < 15_000, `it took ${Math.round(took)} ms, slow uploads and unread answers included`)
-        const told = await Promise.all(clients)
+        const told = await Promise.all(clients.map(async ({ told }) => await told))
         const statuses = told.flatMap((client) => client.statuses)
         t.strictSame([...new Set(statuses)].sort(), [200, 201], `${statuses.length} answers`)
         t.strictSame([...new Set(told.map(({ end }) => end))], ['closed'], 'no connection was reset, no answer was cut')
@@ -75,12 +76,12 @@ for (const [second, status] of [
     const siege = await besiege(t, { COMMIT_STATUS_LIMIT_CLOSE_SECONDS: '60' })
     await holdOpen(t, siege)
     const idle = await idleClient(siege)
-    const clients = Array.from({ length: 10 }, async (_, client) => await busyClient(siege, client))
-    await setTimeout(300)
+    const clients = Array.from({ length: 10 }, (_, client) => busyClient(siege, client))
+    await Promise.all(clients.map(async ({ answered }) => await answered))
     siege.service.child.kill('SIGTERM')
     t.equal(await idle.closed, 'closed', 'it is stopping')
     t.match(await siege.service.end(second), { status })
-    const told = await Promise.all(clients)
+    const told = await Promise.all(clients.map(async ({ told }) => await told))
     const listed = await siege.place.run(['status', 'list', 'alice/hello', '--json'])
     const acknowledged = told.flatMap((client) => client.acknowledged)
     t.ok(acknowledged.length > 0)
@@ -121,14 +122,19 @@ async function idleClient({ url }: Siege): Promise<{ closed: Promise<string> }> 
   return { closed }
 }
 
-/** Reports and lists by turns on one connection until it is closed. */
-async function busyClient({ url, listPath, reportPath, token }: Siege, client: number): Promise<Told> {
+/** Reports and lists by turns on one connection until it is closed; `answered` is its first answer. */
+function busyClient(
+  { url, listPath, reportPath, token }: Siege,
+  client: number,
+): { answered: Promise<unknown>; told: Promise<Told> } {
   const told: Told = { statuses: [], acknowledged: [], end: '', announced: false }
   const socket = connect(Number(new URL(url).port), '127.0.0.1').setEncoding('latin1')
   let received = ''
   let report = 0
+  // 20 of each client: a commit has a limit.
+  const contextNow = () => `${client}-${report % 40}`
   const ask = (): void => {
-    const context = `${client}-${report}`
+    const context = contextNow()
     const body = JSON.stringify({ state: 'success', context })
     socket.write(
       report % 2 === 0
@@ -145,19 +151,19 @@ async function busyClient({ url, listPath, reportPath, token }: Siege, client: n
     received = received.slice(head.length + Number(length))
     told.statuses.push(status)
     told.announced = /^connection: close/im.test(head)
-    if (status === 201) told.acknowledged.push(`${client}-${report}`)
+    if (status === 201) told.acknowledged.push(contextNow())
     report++
     if (!told.announced) ask()
   })
   ask()
-  await new Promise<void>((resolve) => {
+  const closed = new Promise<Told>((resolve) => {
     socket.on('error', (error) => {
       told.end = String(error)
     })
     socket.on('close', () => {
       if (told.end === '') told.end = received === '' ? 'closed' : `cut after ${received}`
-      resolve()
+      resolve(told)
     })
   })
-  return told
+  return { answered: Promise.race([once(socket, 'data').catch(() => undefined), closed]), told: closed }
 }
