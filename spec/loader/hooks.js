@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
 /** What was made of a source once; each spec has a process of its own, and they share most sources. */
@@ -8,23 +8,31 @@ const CACHE = new URL('../../build/spec-cache/', import.meta.url)
 
 /**
  * TypeScript is imported by the name that it has once it is compiled.
- * @type {import('node:module').ResolveHook}
+ * @template Found
+ * @param {string} specifier
+ * @param {{ parentURL?: string | undefined }} context
+ * @param {(specifier: string, context: object) => Found} next
  */
-export async function resolve(specifier, context, next) {
+export function resolve(specifier, context, next) {
   if (specifier.startsWith('.') && specifier.endsWith('.js')) {
     const url = new URL(specifier.replace(/\.js$/, '.ts'), context.parentURL)
     if (existsSync(url)) return { url: url.href, format: 'module', shortCircuit: true }
   }
-  return await next(specifier, context)
+  return next(specifier, context)
 }
 
-/** @type {import('node:module').LoadHook} */
-export async function load(url, context, next) {
-  if (!url.endsWith('.ts')) return await next(url, context)
+/**
+ * @template Loaded
+ * @param {string} url
+ * @param {object} context
+ * @param {(url: string, context: object) => Loaded} next
+ */
+export function load(url, context, next) {
+  if (!url.endsWith('.ts')) return next(url, context)
   const path = fileURLToPath(url)
-  const text = await readFile(path, 'utf8')
+  const text = readFileSync(path, 'utf8')
   const made = new URL(`${createHash('sha256').update(`${path}\n${text}`).digest('hex')}.js`, CACHE)
-  const source = await readFile(made, 'utf8').catch(() => make(made, path, text))
+  const source = existsSync(made) ? readFileSync(made, 'utf8') : make(made, path, text)
   return { format: 'module', source, shortCircuit: true }
 }
 
@@ -33,19 +41,22 @@ export async function load(url, context, next) {
  * @param {string} path
  * @param {string} text
  */
-async function make(made, path, text) {
-  const { transform } = await import('esbuild')
-  const { code } = await transform(text, {
+function make(made, path, text) {
+  // Only here: it takes longer to load than all that is made already.
+  /** @type {import('esbuild')} */
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-assignment -- require tells no types
+  const { transformSync } = createRequire(import.meta.url)('esbuild')
+  const { code } = transformSync(text, {
     loader: 'ts',
     format: 'esm',
     target: 'node20',
     sourcemap: 'inline',
     sourcefile: path,
   })
-  await mkdir(CACHE, { recursive: true })
+  mkdirSync(CACHE, { recursive: true })
   // Others may read it while it is written.
   const own = new URL(`${made.href}.${process.pid}`)
-  await writeFile(own, code)
-  await rename(own, made)
+  writeFileSync(own, code)
+  renameSync(own, made)
   return code
 }
