@@ -74,7 +74,7 @@ export function reporterSuite(t: Test, factory: StoreFactory): void {
       users,
     )
     t.equal(list.reporters.digest, new Reporters(users).digest)
-    t.notMatch(Buffer.concat(await collect(list.chunks())).toString(), /alice|bob|reporter/)
+    t.notMatch(Buffer.concat(await collect(list.chunks())).toString(), /"alice"|"bob"|reporter/)
     await list.close()
   })
 }
