@@ -27,8 +27,8 @@ export interface ServerLimits {
 /** How often it is looked whether time-outs are over and who takes no answers. */
 const CHECK_MILLISECONDS = 1_000
 
-/** Connections that the system may hold ready for a listener, by default of node:net. */
-const BACKLOG = 511
+/** How long connections that wait are taken at a stop. */
+const TAKING_MILLISECONDS = 1_000
 
 /** How often it is looked how many bytes wait for slow clients. */
 const UNSENT_MILLISECONDS = 20
@@ -141,12 +141,13 @@ export class HttpServer {
 
   /** Takes the connections that the system has made by now: it resets those that wait at a listener that goes. */
   async #takeWaiting(): Promise<void> {
-    // One is taken in a turn of the event loop; as many as may wait, since clients may come for ever.
-    let before = -1
-    for (let turns = 0; turns < BACKLOG && this.#taken > before; turns++) {
+    // One is taken in a turn of the event loop. Not for ever: clients may come all the time.
+    const until = performance.now() + TAKING_MILLISECONDS
+    let before
+    do {
       before = this.#taken
       await someTurns()
-    }
+    } while (this.#taken > before && performance.now() < until)
   }
 
   /**
