@@ -3,6 +3,14 @@ export const STATES = ['pending', 'success', 'failure', 'error'] as const
 
 export type State = (typeof STATES)[number]
 
+/** What failed first, then what is still to come: the order in which people are shown statuses. */
+export const BY_URGENCY = ['failure', 'error', 'pending', 'success'] as const satisfies readonly State[]
+
+/** The same statuses in that order; of one state they stay as they were. */
+export function byUrgency<Status extends { readonly state: State }>(statuses: readonly Status[]): Status[] {
+  return statuses.toSorted((one, other) => BY_URGENCY.indexOf(one.state) - BY_URGENCY.indexOf(other.state))
+}
+
 /** The result of one check on one commit, in the form the API shows it ("Commit status" of the specification). */
 export interface CommitStatus {
   /** Opaque; made at the first report of a context and kept when a later report replaces it. */

@@ -1,3 +1,4 @@
+import { BY_URGENCY, byUrgency } from '../commit-status.js'
 import type { LoggedCommit } from '../git/commit-log.js'
 import type { RepositoryName } from '../repository-name.js'
 import { fitting } from './fitting.js'
@@ -31,7 +32,7 @@ export function commitPage(view: CommitView): Page {
   const repository = `${base}/repos/${name.full}`
   const here = `${repository}/commits/${sha}`
   const subject = commit && commit.subject !== '' ? commit.subject : `Commit ${sha.slice(0, 10)}`
-  const ordered = orderedStatuses(list)
+  const ordered = byUrgency(list.statuses)
   const rows = ordered.slice(skip).map(shortRow)
   return {
     title: `${stateTitle(list.state)}: ${subject}`,
@@ -73,7 +74,7 @@ const MAX_FRAGMENT_BYTES = 14_000
 /** The statuses of a commit as a piece of other pages, cgit's above all. */
 export function commitFragment({ base, name, sha, list, hidden, origin }: CommitView): Html {
   const here = `${origin}${base}/repos/${name.full}/commits/${sha}`
-  const ordered = orderedStatuses(list)
+  const ordered = byUrgency(list.statuses)
   const rows = fitting(
     ordered.map(({ state, context, description, target_url }) => {
       const label = target_url === null ? context : link(target_url, context)
@@ -95,16 +96,9 @@ export function commitFragment({ base, name, sha, list, hidden, origin }: Commit
   </div> `
 }
 
-function orderedStatuses({ statuses }: ShownList['list']): readonly ShownStatus[] {
-  return statuses.toSorted((one, other) => ORDER[one.state] - ORDER[other.state])
-}
-
 /** Past this the description is cut, which else may be longer still. */
 const MAX_ROW_BYTES = 12_000
 const SHORT_DESCRIPTION = 100
-
-/** What needs somebody first. */
-const ORDER = { failure: 0, error: 0, pending: 1, success: 2 } as const
 
 /** As much of it as leaves room for the rest of a page. */
 function shortRow(status: ShownStatus): Html {
@@ -149,7 +143,7 @@ function link(address: string, text: string, of?: string): Content {
 }
 
 function counted({ counts }: CommitView): string {
-  const states = (['failure', 'error', 'pending', 'success'] as const).filter((state) => counts[state] > 0)
+  const states = BY_URGENCY.filter((state) => counts[state] > 0)
   return states.map((state) => `${counts[state]} ${state}`).join(', ')
 }
 

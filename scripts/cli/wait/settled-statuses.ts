@@ -1,6 +1,6 @@
 import stringWidth from 'string-width'
 import { jsonLine } from '../../../lib/admin/ndjson.js'
-import type { CommitStatus } from '../../../lib/commit-status.js'
+import { byUrgency, type CommitStatus } from '../../../lib/commit-status.js'
 import type { StatusList } from '../../../lib/status-list.js'
 import type { Verdict } from '../../../lib/verdict/verdict.js'
 import { paintedText } from '../terminal/colours.js'
@@ -83,10 +83,4 @@ function linesOf(statuses: readonly CommitStatus[], terminal: { columns: number;
   const cut = Math.min(contexts, Math.max(width - descriptions, Math.ceil(width / 2)))
   const lines = table([], rows, [null, cut, Math.min(descriptions, width - cut)]).split('\n')
   return some.length < statuses.length ? [...lines, `… ${statuses.length - some.length} more`] : lines
-}
-
-/** What failed first, then what is still to come. */
-function byUrgency(statuses: readonly CommitStatus[]): CommitStatus[] {
-  const order = ['failure', 'error', 'pending', 'success']
-  return [...statuses].sort((one, other) => order.indexOf(one.state) - order.indexOf(other.state))
 }
