@@ -67,6 +67,22 @@ t.test('What is reported between the list and the verdict is printed before it',
   })
 })
 
+t.test('So is what is reported while it is asked whether anything is to come', atOnce(), async (t) => {
+  const agent = await ciAgent(t)
+  await report(agent, 'build', 'failure')
+  await report(agent, 'test', 'pending')
+  let verdicts = 0
+  const url = await before(t, async ({ url = '', headers: { authorization = '' } }, response) => {
+    if (url.includes('/verdict') && ++verdicts === 2) await report(agent, 'test', 'success')
+    const answer = await fetch(`${agent.service.url}${url}`, { headers: { authorization } })
+    response.writeHead(answer.status, { ETag: answer.headers.get('etag') ?? '' }).end(await answer.text())
+  })
+  t.match(await waits(agent)('--url', url, '--require', 'build', '--require', 'test', '--by', 'alice').ended, {
+    status: 1,
+    stdout: 'failure  build\nsuccess  test\nverdict: failure\n',
+  })
+})
+
 t.test('A check that failed: 1, at once with --fail-fast, else when nothing is to come', atOnce(), async (t) => {
   const agent = await ciAgent(t)
   const wait = waits(agent)

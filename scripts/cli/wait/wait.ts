@@ -65,9 +65,13 @@ export async function waitForVerdict(commit: AskedCommit, query: VerdictQuery, t
       const seconds = Math.min(WAIT_SECONDS, Math.ceil(left() / 1000), secondsOfQuiet(quietSince))
       const asked = performance.now()
       const isChanged = await look(seconds)
-      verdict = await judge(query)
-      // What was reported between the two is shown before the verdict that counts it.
-      while (known !== undefined && (await look(0))) verdict = await judge(query)
+      let isFailed
+      do {
+        verdict = await judge(query)
+        isFailed =
+          verdict.verdict === 'failure' && (time.failFast || !(await isToCome(verdict, settled.list, query, judge)))
+        // What was reported since the list is shown before the verdict that counts it.
+      } while (known !== undefined && (await look(0)))
       failure = undefined
       pause = FIRST_PAUSE_MILLISECONDS
       if (verdict.verdict === 'success') {
@@ -75,8 +79,7 @@ export async function waitForVerdict(commit: AskedCommit, query: VerdictQuery, t
         quietSince = Math.min(quietSince, performance.now())
         if (performance.now() - quietSince >= QUIET_SECONDS * 1000) return settled.end(verdict, SUCCESS)
       } else quietSince = Infinity
-      if (verdict.verdict === 'failure' && (time.failFast || !(await isToCome(verdict, settled.list, query, judge))))
-        return settled.end(verdict, FAILED)
+      if (isFailed) return settled.end(verdict, FAILED)
       if (performance.now() - asked < POLL_MILLISECONDS / 2 && (!isChanged || known === undefined))
         await setTimeout(Math.min(POLL_MILLISECONDS, left()))
     } catch (error) {
