@@ -58,8 +58,8 @@ function commandOf(script: string, { repositories, store }: Settings, isUsual: b
 
 /**
  * V8 collects garbage when the memory in use has grown by so much. By itself it lets it grow up to fourfold: 228 MB
- * instead of 156 while lists come and go in the caches, and no less processor time. With 30 that was 126 MB, and a third
- * more processor time.
+ * instead of 156 while lists come and go in the caches, and no less processor time. With 30 that was 126 MB, and a
+ * third more processor time.
  */
 const GARBAGE_PERCENT = 100
 
