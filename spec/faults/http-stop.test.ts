@@ -27,7 +27,10 @@ t.test(
     for (let cycle = 1; cycle <= cycles; cycle++) {
       await t.test(`cycle ${cycle}`, async (t) => {
         // Long enough for all but those who are held, also where much else is done.
-        const siege = await besiege(t, { COMMIT_STATUS_LIMIT_CLOSE_SECONDS: '6' })
+        const siege = await besiege(t, {
+          COMMIT_STATUS_LIMIT_CLOSE_SECONDS: '6',
+          COMMIT_STATUS_LIMIT_CONTEXTS: '10000',
+        })
         const idle = await Promise.all(Array.from({ length: 20 }, async () => await idleClient(siege)))
         const held = await holdOpen(t, siege)
         const clients = Array.from({ length: 40 }, (_, client) => busyClient(siege, client))
@@ -133,10 +136,8 @@ function busyClient(
   const socket = connect(Number(new URL(url).port), '127.0.0.1').setEncoding('latin1')
   let received = ''
   let report = 0
-  // 20 of each client: a commit has a limit.
-  const contextNow = () => `${client}-${report % 40}`
   const ask = (): void => {
-    const context = contextNow()
+    const context = `${client}-${report}`
     const body = JSON.stringify({ state: 'success', context })
     socket.write(
       report % 2 === 0
@@ -153,7 +154,7 @@ function busyClient(
     received = received.slice(head.length + Number(length))
     told.statuses.push(status)
     told.announced = /^connection: close/im.test(head)
-    if (status === 201) told.acknowledged.push(contextNow())
+    if (status === 201) told.acknowledged.push(`${client}-${report}`)
     report++
     if (!told.announced) ask()
   })

@@ -58,7 +58,7 @@ export function reporterSuite(t: Test, factory: StoreFactory): void {
 
   t.test('A list that is too large for the memory tells the same', async (t) => {
     const store = await openedStore(t, factory)
-    const users = Array.from({ length: 110 }, (_, index) => [undefined, 'alice', 'bob'][index % 3])
+    const users = Array.from({ length: 110 }, (_, index) => [undefined, 'alice', 'robert'][index % 3])
     const saved = users.map(async (user, index) => {
       await save(store, `check ${String(index).padStart(3, '0')}`, user, '\u0001'.repeat(1000))
     })
@@ -74,7 +74,7 @@ export function reporterSuite(t: Test, factory: StoreFactory): void {
       users,
     )
     t.equal(list.reporters.digest, new Reporters(users).digest)
-    t.notMatch(Buffer.concat(await collect(list.chunks())).toString(), /"alice"|"bob"|reporter/)
+    t.notMatch(Buffer.concat(await collect(list.chunks())).toString(), /alice|robert|reporter/)
     await list.close()
   })
 }
