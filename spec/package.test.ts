@@ -11,9 +11,6 @@ import { freePort } from './fixtures/free-port.js'
 import { makeRepositoryWithCommit } from './fixtures/git.js'
 import { chapter, codeBlocks } from './fixtures/page.js'
 
-// Packages come from the registry, and the machine may be busy.
-t.setTimeout(300_000)
-
 const root = fileURLToPath(new URL('..', import.meta.url))
 /** What a user has set to reach the registry: without its certificates npm tries again for minutes. */
 const wayOut =

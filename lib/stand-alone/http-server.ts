@@ -179,7 +179,7 @@ export class HttpServer {
   }
 }
 
-/** In which everything is taken that had come when it was called. */
+/** In which is read what had come on each connection when it was called, and one more connection or two are taken. */
 async function someTurns(): Promise<void> {
   await setImmediate()
   await setImmediate()

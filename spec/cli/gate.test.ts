@@ -11,9 +11,6 @@ import { GatedRepository, remoteLines } from '../fixtures/gated-repository.js'
 import { handleGit } from '../fixtures/git-http.js'
 import { Gitolite } from '../fixtures/gitolite.js'
 
-// Real pushes, one after the other, on a machine that may be busy.
-t.setTimeout(300_000)
-
 const NEEDS = 'commit-status: refs/heads/main needs build, test/*'
 
 for (const format of ['sha1', 'sha256'] as const) {
