@@ -30,6 +30,15 @@ export interface StreamedAnswer {
   readonly waited?: number
 }
 
+/** What sends the answers of this turn of the event loop; none throws. */
+let endOfTurn: (() => void)[] = []
+
+function endTurn(): void {
+  const sends = endOfTurn
+  endOfTurn = []
+  for (const send of sends) send()
+}
+
 /** One request and its answer: everything is answered here, and every answer is logged and measured here. */
 export class Exchange {
   readonly request: IncomingMessage
@@ -84,7 +93,8 @@ export class Exchange {
   }
 
   #sendSoon(answer: Answer | StreamedAnswer, error: unknown): void {
-    setImmediate(() => void this.#sent(answer, error))
+    if (endOfTurn.length === 0) setImmediate(endTurn)
+    endOfTurn.push(() => void this.#sent(answer, error))
   }
 
   #sent(answer: Answer | StreamedAnswer, error: unknown): Eventual<void> {
@@ -169,7 +179,7 @@ export class Exchange {
     const facts = {
       request: this.#id,
       method: this.request.method,
-      path: pathOf(this.request),
+      path: pathOf(String(this.request.url)),
       status,
       ms: Math.round(milliseconds),
       ...(reporter && { reporter }),
@@ -181,7 +191,8 @@ export class Exchange {
   }
 }
 
-function pathOf({ url = '' }: IncomingMessage): string {
+/** What stands before the question mark. */
+export function pathOf(url: string): string {
   const end = url.indexOf('?')
   return end === -1 ? url : url.slice(0, end)
 }

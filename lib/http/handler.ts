@@ -55,10 +55,11 @@ export function createHandler(parts: HandlerParts): Handler {
 
   /** One for which a client may wait. */
   const waited =
-    (look: (request: Request) => Eventual<WaitedAnswer>): Operation =>
+    (look: (request: Request, commit: AskedCommit) => Eventual<WaitedAnswer>): Operation =>
     (request, response) => {
-      const [name, sha] = commitOf(request)
-      const again = () => look(request)
+      const commit = commitOf(request)
+      const [name, sha] = commit
+      const again = () => look(request, commit)
       const first = () => checked(again)(request, response)
       return waiting.answer({ request, response, name, sha }, first, again)
     }
@@ -68,17 +69,16 @@ export function createHandler(parts: HandlerParts): Handler {
       ? { status: 200, body: list.bytes, digest: list.digest }
       : { status: 200, stream: inFlight.during(list) }
 
-  const list = waited((request) => {
+  const list = waited((request, [name, sha]) => {
     const caller = authentication.caller(request) // 401, 403, 429
-    const [name, sha] = commitOf(request)
     const found = andThen(caller, (known) => service.list(known, name, () => fullCommitId(sha))) // 401, 404, 422
     return andThen(found, ({ list }) => listed(list))
   })
 
-  const verdict = waited(async (request) => {
+  const verdict = waited(async (request, commit) => {
     const caller = await authentication.caller(request) // 401, 403, 429
     const readRule = () => parseVerdictQuery(queryOf(request)) // 422
-    const judged = await service.verdict(caller, ...commitOf(request), readRule) // 401, 404, 422
+    const judged = await service.verdict(caller, ...commit, readRule) // 401, 404, 422
     const body = Buffer.from(JSON.stringify(judged.verdict))
     const digest = hash('sha256', body, 'base64url').slice(0, 22)
     const { changesIn } = judged
@@ -221,7 +221,7 @@ function answer(app: ReturnType<typeof polka>, request: IncomingMessage, respons
 
 /** As the client has sent it: hosts take away what they have mounted the handler at. */
 function wholeUrl(request: IncomingMessage): string {
-  const original: unknown = Reflect.get(request, 'originalUrl')
+  const original = 'originalUrl' in request ? request.originalUrl : undefined
   return originForm(typeof original === 'string' ? original : String(request.url))
 }
 
@@ -280,7 +280,10 @@ function failedAsked([text, ...more]: readonly string[]): number | undefined {
   return count
 }
 
-function commitOf({ params }: Request): [name: RepositoryName | undefined, sha: string] {
+/** What an address names; without a name where it breaks the name rules. */
+type AskedCommit = readonly [name: RepositoryName | undefined, sha: string]
+
+function commitOf({ params }: Request): AskedCommit {
   const { owner = '', repo = '', sha = '' } = params
   return [repositoryName(owner, repo), sha]
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { ServiceError } from '../errors.js'
 import { RepositoryUnreadable } from '../git/commits.js'
+import { pathOf } from '../http/exchange.js'
 import type { Room, Route } from '../http/room.js'
 import { errorPage } from './error-page.js'
 import { assets } from './assets.js'
@@ -33,7 +34,7 @@ export function createPages(given: PagesParts): Room {
   return {
     isAlone,
     addressOf(url) {
-      const [path = ''] = url.split('?', 1)
+      const path = pathOf(url)
       const isBelow = path === base || path.startsWith(`${base}/`)
       if (!isBelow && !isAlone) return undefined
       const inside = (isBelow ? path.slice(base.length) : path) || '/'

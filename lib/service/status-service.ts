@@ -167,7 +167,7 @@ export class StatusService {
    */
   list(caller: Caller, name: RepositoryName | undefined, commitOf: FindCommit): Eventual<FoundList> {
     return andThen(this.findCommit(caller, name, commitOf), (at) =>
-      andThen(this.#read(at.found.name, at.commit), (list) => ({ ...at, list })),
+      andThen(this.#read(at.found.name, at.commit), (list) => ({ found: at.found, commit: at.commit, list })),
     )
   }
 
