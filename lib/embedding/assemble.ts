@@ -91,15 +91,15 @@ export async function assemble(
   const { commits: cacheBytes } = cacheShares(options.cache?.megabytes)
   const confirmed = new ConfirmedCommits(commits, meter, cacheBytes)
   const found = { repositories, commits: confirmed, refs }
-  const statuses = new StatusService({ ...parts, ...found, events, logger, meter, maxContexts })
+  const waits = new Waits(options.limits?.waits ?? 10_000, store.statuses)
+  meter.gauge('waits', () => waits.size)
+  const saved: Waits['changed'] = (...commit) => {
+    waits.changed(...commit)
+  }
+  const statuses = new StatusService({ ...parts, ...found, saved, events, logger, meter, maxContexts })
   const authentication = new Authentication({ authenticator, failures, clientAddress, logger, meter })
   const inFlight = new InFlight(options.limits?.requests ?? 1000, logger)
-  const waits = new Waits(options.limits?.waits ?? 10_000, store.statuses)
   const waiting = new Waiting({ waits, inFlight, maxSeconds: options.limits?.waitSeconds ?? 30 })
-  meter.gauge('waits', () => waits.size)
-  events.on(({ repository, status }) => {
-    waits.changed(repository, status.sha)
-  })
   const unavailableReason = () => (inFlight.isClosing ? 'shutting down' : store.unavailableReason())
 
   const audited = new AuditedRepositories({

@@ -37,7 +37,10 @@ export class StatusEvents {
     }
   }
 
-  emit(event: StatusEvent): void {
+  /** @param make makes the event; called where there is a listener, which most services have none of */
+  emit(make: () => StatusEvent): void {
+    if (this.#listeners.size === 0) return
+    const event = make()
     // What one listener does to it must not reach another one, nor whoever reported.
     for (const shared of [event, event.status, event.previous, event.reporter]) Object.freeze(shared)
     for (const { listener } of [...this.#listeners]) void this.#tell(listener, event)

@@ -75,6 +75,8 @@ export interface StatusServiceParts extends RepositoryAccessParts {
   readonly commits: ConfirmedCommits
   readonly refs: Pick<Refs, 'forget'>
   readonly store: Pick<Store, 'statuses' | 'renameRepository' | 'deleteRepository'>
+  /** Told of each report that has been saved, before whoever sent it. */
+  readonly saved: (repository: RepositoryName, commit: ObjectId) => void
   readonly events: StatusEvents
   readonly clock: Clock
   readonly meter: Meter
@@ -293,16 +295,17 @@ export class StatusService {
     report: SentReport,
   ): Promise<StoredStatus> {
     if (lease?.revoked) throw new ServiceError('repository_not_found')
-    const { store, clock, events, meter, maxContexts } = this.#parts
+    const { store, clock, saved, events, meter, maxContexts } = this.#parts
     const { status, previous } = await stored(store.statuses.save(name, commit, report, clock.now(), maxContexts))
     meter.statusReported(status.state)
-    events.emit({
+    saved(name, commit)
+    events.emit(() => ({
       repository: name.full,
       status: shownStatus(status),
       previous: previous && shownStatus(previous),
       reporter: report.reporter,
       ...(status.pending_since !== undefined && { pending_since: status.pending_since }),
-    })
+    }))
     return status
   }
 

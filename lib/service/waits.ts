@@ -51,7 +51,7 @@ export class Waits {
    */
   begin(repository: RepositoryName, commit: ObjectId): Wait | undefined {
     if (this.#closing || this.#open >= this.#max) return undefined
-    const key = `${repository.full}/${commit.hex}`
+    const key = keyOf(repository, commit)
     const watched = this.#watched.get(key) ?? { repository, commit, waits: new Set(), digest: undefined }
     this.#watched.set(key, watched)
     const wait = new Wait(() => {
@@ -66,8 +66,8 @@ export class Waits {
   }
 
   /** To be called when a status of a commit has changed. */
-  changed(repository: string, sha: string): void {
-    wake(this.#watched.get(`${repository}/${sha}`))
+  changed(repository: RepositoryName, commit: ObjectId): void {
+    if (this.#watched.size > 0) wake(this.#watched.get(keyOf(repository, commit)))
   }
 
   /** To be called when statuses of any repository, or of one, may have changed. */
@@ -117,6 +117,10 @@ export class Waits {
       watched.digest = digest
     }
   }
+}
+
+function keyOf(repository: RepositoryName, commit: ObjectId): string {
+  return `${repository.full}/${commit.hex}`
 }
 
 function wake(watched: Watched | undefined): void {

@@ -196,6 +196,7 @@ async function makeService(t: Test): Promise<{ service: StatusService; store: Le
     refs: new Refs(new GitProcesses()),
     store,
     policy: new GrantPolicy(store.grants),
+    saved: () => undefined,
     events: new StatusEvents(logger),
     clock: systemClock,
     logger,

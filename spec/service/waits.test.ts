@@ -41,8 +41,8 @@ t.test('10,000 waits take less than 50 MB, and one look a round for all of them'
 t.test('A change between two looks is not missed', async (t) => {
   const waits = new Waits(1, storeOf())
   const wait = waits.begin(repository, commitId('a'))
-  waits.changed('alice/hello', commitId('b').hex)
-  waits.changed('alice/hello', commitId('a').hex)
+  waits.changed(repository, commitId('b'))
+  waits.changed(repository, commitId('a'))
   await wait?.next(60_000)
   const begun = performance.now()
   await wait?.next(20)

@@ -14,7 +14,8 @@ export function encode(key: string, content: object): string {
 }
 
 function sealed(key: string, text: string): string {
-  return `{"v":1,"crc":"${checksum(key, text)}","is":${text}}`
+  const crc = checksum(key, text).toString(16).padStart(8, '0')
+  return `{"v":1,"crc":"${crc}","is":${text}}`
 }
 
 /**
@@ -30,9 +31,16 @@ export function decode<T>(key: string, value: string, is: (content: unknown) => 
 
 /** As `decode`, the JSON of the content; what `encode` wrote has the form that it should have. */
 export function decodeText(key: string, value: string): string {
-  const [, crc, text] = FORM.exec(value) ?? []
-  if (text === undefined || crc !== checksum(key, text)) throw damaged(key)
+  const text = wholeText(key, value)
+  if (text === undefined) throw damaged(key)
   return text
+}
+
+/** `undefined` when it is damaged. */
+function wholeText(key: string, value: string): string | undefined {
+  const [, crc = '', text] = FORM.exec(value) ?? []
+  // As numbers: to write one takes longer than to read one.
+  return text !== undefined && parseInt(crc, 16) === checksum(key, text) ? text : undefined
 }
 
 export function damaged(key: string): StoreCorrupt {
@@ -41,9 +49,8 @@ export function damaged(key: string): StoreCorrupt {
 
 /** The value under another key; one that is damaged stays so, for its next reader to see. */
 export function rekeyed(key: string, newKey: string, value: string): string {
-  const [, crc, text] = FORM.exec(value) ?? []
-  if (text === undefined || crc !== checksum(key, text)) return value
-  return sealed(newKey, text)
+  const text = wholeText(key, value)
+  return text === undefined ? value : sealed(newKey, text)
 }
 
 /**
@@ -57,8 +64,6 @@ export function contentCheck<T, Other extends keyof T & string = never>(
   return new Schema<T>(recordSchema(members, others)).is
 }
 
-function checksum(key: string, text: string): string {
+function checksum(key: string, text: string): number {
   return crc32(key + text)
-    .toString(16)
-    .padStart(8, '0')
 }
