@@ -65,7 +65,8 @@ export const shareCases: readonly Case[] = [
     least: 0.85,
     to: 'composite',
     scans: true,
-    warmSeconds: 10,
+    // Until each commit has been confirmed in git, which composite does not do.
+    warmSeconds: 20,
     settings: forgetful,
     requests: ({ commits }) => commits.map((sha) => list(sha)),
   }),

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { isState, pendingSince, type Report, type StoredStatus } from '../../commit-status.js'
 import { ContextLimitReached } from '../../errors.js'
 import type { ObjectId } from '../../object-id.js'
@@ -100,6 +101,8 @@ export class LevelStatuses implements StatusStore {
   async #readList(key: string, commit: ObjectId): Promise<CachedList | undefined> {
     await this.#reads.enter()
     try {
+      // Those of a turn of the event loop are begun together: one that is begun alone wakes a thread for itself.
+      await setImmediate()
       const { entries, isWhole } = await this.#database.upTo(key, LARGE_LIST_BYTES)
       if (!isWhole) return undefined
       const texts = entries.map(([each, value]) => statusText(commit, each, value, each.slice(key.length)))
