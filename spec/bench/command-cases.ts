@@ -36,6 +36,7 @@ export const duringCommands: Case = {
         const results: [LoadResult, LoadResult][] = []
         for (let round = 0; round < setting.rounds; round++) {
           const quiet = await sound(load, place.server, setting)
+          rmSync(backups, { recursive: true, force: true })
           mkdirSync(backups)
           const loaded = await whileCommand(
             place,

@@ -238,11 +238,12 @@ export function updatedAt(key: string, value: string): string {
 /** A status as it is kept: its key and value. */
 export function entryOf(
   repository: RepositoryName,
-  { sha, context, reporter, pending_since, ...shown }: StoredStatus,
+  { sha, context, id, state, description, target_url, created_at, updated_at, reporter, pending_since }: StoredStatus,
 ): { key: string; value: string } {
   const key = `${repository.full}/${sha}/${context}`
-  // In this order: see `statusText`.
-  return { key, value: encode(key, { ...shown, reporter, pending_since }) }
+  // In this order: see `statusText`. One by one, as below: to copy what is left over takes several times as long.
+  const content = { id, state, description, target_url, created_at, updated_at, reporter, pending_since }
+  return { key, value: encode(key, content) }
 }
 
 /**
@@ -309,6 +310,15 @@ function userOf(key: string, reporter: string): string {
 function fromStored(repository: RepositoryName, key: string, value: string): StoredStatus {
   const rest = key.slice(repository.full.length + 1)
   const sha = rest.slice(0, rest.indexOf('/'))
-  const { id, ...fields } = decode(key, value, isStored)
-  return { id, sha, context: rest.slice(sha.length + 1), ...fields }
+  const context = rest.slice(sha.length + 1)
+  const { id, state, description, target_url, created_at, updated_at, reporter, pending_since } = decode(
+    key,
+    value,
+    isStored,
+  )
+  return {
+    ...{ id, sha, context, state, description, target_url, created_at, updated_at },
+    ...(reporter && { reporter }),
+    ...(pending_since !== undefined && { pending_since }),
+  }
 }

@@ -235,7 +235,7 @@ export class LevelWriter {
     for (const waiting of batch) {
       try {
         const { reads, counts: prefix = '' } = waiting
-        for (const key of [...reads, prefix]) if (failures.has(key)) throw failures.get(key)
+        if (failures.size > 0) for (const key of [...reads, prefix]) if (failures.has(key)) throw failures.get(key)
         const count = counts.get(prefix) ?? 0
         const decided = waiting.decide(
           reads.map((key) => values.get(key)),
