@@ -11,6 +11,9 @@ import { fullRefNames, isRefName } from './ref-name.js'
 
 /** How long a ref may be remembered, and how many are. */
 const REF_MILLISECONDS = 2_000
+
+/** How often the clock is looked at, which is dear. */
+const CLOCK_MILLISECONDS = 100
 const MAX_REFS = 10_000
 
 /** Of an answer that is a line or two. */
@@ -28,7 +31,8 @@ export class Refs {
   /** Those that are read at the moment are promises. */
   readonly #known = new LRUCache<string, Promise<string | undefined> | { readonly name: string | undefined }>({
     max: MAX_REFS,
-    ttl: REF_MILLISECONDS,
+    ttl: REF_MILLISECONDS - CLOCK_MILLISECONDS,
+    ttlResolution: CLOCK_MILLISECONDS,
   })
 
   constructor(git: Pick<GitProcesses, 'run'>) {

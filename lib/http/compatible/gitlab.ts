@@ -55,9 +55,8 @@ export function gitlab(operations: Operations): CompatibleApi {
     andThen(nameOf(call), (name) =>
       operations.list(call, name, String(call.params['ref']), ({ found }) =>
         andThen(operations.defaultBranch(found), (branch) => {
-          const { key, ...form } = paging(call, found)
           const body = ({ statuses }: Shown) => statuses.map((status) => statusObject(call, status, branch))
-          return { ...form, key: `${key} ${branch}`, body }
+          return { ...paging(call, found, branch), body }
         }),
       ),
     )
@@ -121,13 +120,13 @@ export function gitlab(operations: Operations): CompatibleApi {
   }
 }
 
-function paging({ params, query, base }: Call, { name }: FoundRepository): Omit<ListForm, 'body'> {
+function paging({ params, query, base }: Call, { name }: FoundRepository, branch: string): Omit<ListForm, 'body'> {
   const page = pageOf(query, PAGES)
   const ref = String(params['ref'])
   const [only, sort] = [query.get('name') ?? '', query.get('sort') === 'asc' ? 'asc' : '']
   const filter = { ...(only !== '' && { name: only }), ...(sort !== '' && { sort }) }
   return {
-    key: `gitlab ${base} ${name.full} ${ref} ${sort} ${only}`,
+    key: `gitlab ${base} ${name.full} ${ref} ${sort} ${only} ${branch}`,
     page,
     ...(only !== '' && { selects: ({ context }) => context === only }),
     ...(sort !== '' && { compare: (one, other) => -newestFirst(one, other) }),

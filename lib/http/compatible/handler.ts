@@ -54,25 +54,26 @@ export function createCompatibleHandler(parts: CompatibleHandlerParts): Handler 
     const method = request.method === 'HEAD' ? 'GET' : String(request.method)
     const { path, query, route } = targetOf(api, method, originForm(String(request.url)).slice(mount.length))
     const root = isOfHost ? address.ofHost(request) : address.of(request)
-    let refused: Refused = { ...(route && { route }), params: {}, base: root + mount }
+    const base = root + mount
+    let params: Refused['params'] = {}
 
     const checked = (): Eventual<Answer> => {
       refuseMalformedEscapes(path) // 400
       refuseTransferCodings(request) // 501
       if (!route) throw new ServiceError(methodsOf(api, path).length > 0 ? 'method_not_allowed' : 'path_unknown')
-      const params = paramsOf(route, path)
-      refused = { ...refused, params }
+      params = paramsOf(route, path)
       const authenticate = () => authentication.caller(request, api.credentials)
       return andThen(authenticate(), (caller) => {
         // 401, 403, 429
         if (actsForAnother(request, query)) throw new ServiceError('sudo_denied') // 403
-        return route.operation({ request, response, caller, authenticate, params, query, base: refused.base, root })
+        return route.operation({ request, response, caller, authenticate, params, query, base, root })
       })
     }
     const operation = () => inFlight.entered(checked) // 503
     const refuse = (error: ServiceError): Answer => {
       const { headers } = errorAnswer(error)
       const allow = error.code === 'method_not_allowed' && { Allow: methodsOf(api, path).join(', ') }
+      const refused = { ...(route && { route }), params, base }
       return { ...api.errorAnswer(error, refused), headers: { ...headers, ...allow } }
     }
     const { logger, meter } = parts

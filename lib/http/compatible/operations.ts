@@ -73,8 +73,8 @@ export class Operations {
     ref: string,
     formOf: (at: FoundCommit) => Eventual<ListForm>,
   ): Eventual<Answer> {
-    return andThen(this.#parts.service.list(caller, name, this.#commitOf(ref)), ({ list, ...at }) =>
-      this.#listing.answer(list, () => formOf(at)),
+    return andThen(this.#parts.service.list(caller, name, this.#commitOf(ref)), (at) =>
+      this.#listing.answer(at.list, () => formOf(at)),
     )
   }
 
