@@ -1,14 +1,13 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import Table from 'cli-table3'
 import { run } from './set-up/child.js'
-import { root } from './set-up/checkout.js'
 import { members } from './set-up/json.js'
 import { secondsSince, withProgress } from './set-up/progress.js'
 import { setUp } from './set-up.js'
 import { withSpecsOf } from './set-up/specs.js'
 import { offerTestPackages } from './set-up/system-packages.js'
+import { buildTap, tool } from './set-up/tap.js'
 
 /**
  * What the specs in spec/faults/ write of a fault, a line each: at first that it is going to be injected, or why it
@@ -19,6 +18,9 @@ import { offerTestPackages } from './set-up/system-packages.js'
 
 await setUp()
 await offerTestPackages()
+// Only there now.
+const { default: Table } = await import('cli-table3')
+if ((await buildTap()) !== 0) process.exit(1)
 const folder = mkdtempSync(join(tmpdir(), 'faults-'))
 const rows = join(folder, 'rows')
 writeFileSync(rows, '')
@@ -27,14 +29,7 @@ const specs =
   process.argv.length > 2
     ? process.argv.slice(2)
     : ['spec/faults', 'spec/attacks/large-lists.test.ts', 'spec/attacks/private-by-time.test.ts']
-const tap = [
-  process.execPath,
-  join(root, 'node_modules/.bin/tap'),
-  '--disable-coverage',
-  '--reporter=min',
-  '--timeout=3600',
-  ...withSpecsOf(specs),
-]
+const tap = tool('tap', '--disable-coverage', '--reporter=min', '--timeout=3600', ...withSpecsOf(specs))
 const env = { ...process.env, COMMIT_STATUS_FAULTS: 'long', COMMIT_STATUS_FAULT_ROWS: rows }
 const code = await withProgress(progress, async () => await run(tap, { env }))
 const faults = told()

@@ -1,12 +1,10 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { run } from './set-up/child.js'
-import { root } from './set-up/checkout.js'
 import { orEnd } from './set-up/failure.js'
 import { runOnNode } from './set-up/other-node.js'
 import { setUp } from './set-up.js'
 import { withSpecsOf } from './set-up/specs.js'
 import { offerTestPackages } from './set-up/system-packages.js'
+import { buildTap, tool } from './set-up/tap.js'
 
 const option = '--node='
 const version = process.argv.find((argument) => argument.startsWith(option))?.slice(option.length)
@@ -20,26 +18,18 @@ await offerTestPackages()
 await check('types', 'tsc', '--noEmit', '-p', 'tsconfig.json')
 await check('format', 'prettier', '--check', '--log-level', 'warn', '**/*.{ts,js,json}')
 await check('lint', 'eslint', '.', '--max-warnings', '0')
-await buildTap()
+const built = await buildTap()
+if (built !== 0) process.exit(built)
 await check('spec', 'tap', ...withSpecsOf(forTap))
-
-/** Gives tap the plugins of .taprc. By itself it does so too late: its first run would have those it comes with. */
-async function buildTap() {
-  const mark = join(root, 'node_modules/.tap-built')
-  const wanted = readFileSync(join(root, '.taprc'), 'utf8')
-  if (existsSync(mark) && readFileSync(mark, 'utf8') === wanted) return
-  await check('plugins', 'tap', 'build')
-  writeFileSync(mark, wanted)
-}
 
 /**
  * Runs a tool that npm has installed; a failure is the end.
  * @param {string} heading
- * @param {string} tool
+ * @param {string} name
  * @param {string[]} args
  */
-async function check(heading, tool, ...args) {
-  console.log(`\n== ${heading}: ${[tool, ...args].join(' ')}`)
-  const code = await run([process.execPath, join(root, 'node_modules/.bin', tool), ...args])
+async function check(heading, name, ...args) {
+  console.log(`\n== ${heading}: ${[name, ...args].join(' ')}`)
+  const code = await run(tool(name, ...args))
   if (code !== 0) process.exit(code)
 }

@@ -206,6 +206,18 @@ t.test('Every file of the library is needed by another one', async (t) => {
   )
 })
 
+t.test('What a fresh clone runs needs no package before the set-up has installed it', async (t) => {
+  const programs = filesIn('scripts').filter((path) => path.endsWith('.js') && !path.startsWith('scripts/cli/'))
+  const needed = programs.flatMap((path) =>
+    parse(path)
+      .statements.filter(ts.isImportDeclaration)
+      .flatMap(({ moduleSpecifier }) => (ts.isStringLiteral(moduleSpecifier) ? [moduleSpecifier.text] : []))
+      .filter((name) => !name.startsWith('node:') && !name.startsWith('.'))
+      .map((name) => `${path} -> ${name}`),
+  )
+  t.strictSame([programs.includes('scripts/faults.js'), needed], [true, []])
+})
+
 function sourcesIn(folder: string): Source[] {
   const paths = filesIn(folder).filter((path) => path.endsWith('.ts'))
   return paths.map((path) => {

@@ -33,9 +33,9 @@ const MAX_LARGE_LISTS = 8
 
 /**
  * For each commit apart: of `sha = ANY (…)`, or without the inner order, PostgreSQL may think that reading the whole
- * repository is as good. Of a list that is known there is no row, nor of one without statuses of which nothing is known;
- * of one that has none any more there is a row without a digest. Names, commits and digests are texts with commas
- * between, which none of them has: arrays take `pg` longer to write than all the rest.
+ * repository is as good. A list that is as it is known has no row, nor has one without statuses of which nothing is
+ * known; one that has none any more has a row without a digest. Names, commits and digests are texts with commas
+ * between, which none of them has: `pg` takes longer to write arrays than for all the rest.
  */
 export const LISTS: Statement = {
   name: 'lists',
