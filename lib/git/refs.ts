@@ -11,10 +11,10 @@ import { fullRefNames, isRefName } from './ref-name.js'
 
 /** How long a ref may be remembered, and how many are. */
 const REF_MILLISECONDS = 2_000
+const MAX_REFS = 10_000
 
 /** How often the clock is looked at, which is dear. */
 const CLOCK_MILLISECONDS = 100
-const MAX_REFS = 10_000
 
 /** Of an answer that is a line or two. */
 const MAX_BYTES = 8_192

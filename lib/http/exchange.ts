@@ -30,15 +30,6 @@ export interface StreamedAnswer {
   readonly waited?: number
 }
 
-/** What sends the answers of this turn of the event loop; none throws. */
-let endOfTurn: (() => void)[] = []
-
-function endTurn(): void {
-  const sends = endOfTurn
-  endOfTurn = []
-  for (const send of sends) send()
-}
-
 /** One request and its answer: everything is answered here, and every answer is logged and measured here. */
 export class Exchange {
   readonly request: IncomingMessage
@@ -93,8 +84,8 @@ export class Exchange {
   }
 
   #sendSoon(answer: Answer | StreamedAnswer, error: unknown): void {
-    if (endOfTurn.length === 0) setImmediate(endTurn)
-    endOfTurn.push(() => void this.#sent(answer, error))
+    // One for each answer: a host may know by its AsyncLocalStorage which request is answered.
+    setImmediate(() => void this.#sent(answer, error))
   }
 
   #sent(answer: Answer | StreamedAnswer, error: unknown): Eventual<void> {
@@ -102,7 +93,8 @@ export class Exchange {
     return andThen(sent, (outcome) => {
       if ('error' in outcome) {
         this.#logger.error({ request: this.#id, err: outcome.error }, 'the answer could not be sent')
-        this.#response.destroy()
+        // Of a response that is none, too: whatever the host has made of it.
+        void outcomeOf(() => this.#response.destroy())
       }
       this.#note('value' in outcome ? outcome.value : answer.status, error, answer)
     })

@@ -1,8 +1,10 @@
-import { once } from 'node:events'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { EventEmitter, once } from 'node:events'
 import { renameSync } from 'node:fs'
-import { request } from 'node:http'
+import { request, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createCommitStatusService, type CommitStatusService, type StatusEvent } from '../../lib/index.js'
 import { embed, fetchJson, listen } from '../fixtures/embedded.js'
 import { git, makeRepository, makeRepositoryWithCommit } from '../fixtures/git.js'
@@ -185,3 +187,86 @@ t.test(
     await t.rejects(service.close(), { message: 'boom' })
   },
 )
+
+t.test('A request or response that is broken is no crash, and costs no other request its answer', async (t) => {
+  const { service, repositories } = await embed(t)
+  const { sha } = await makeRepositoryWithCommit(repositories, 'alice/hello', { public: true })
+  const broken: (readonly [what: string, break_: (incoming: IncomingMessage, response: ServerResponse) => void])[] = [
+    ['no headers', (incoming) => Object.defineProperty(incoming, 'headers', { value: undefined })],
+    [
+      'no way to send',
+      (_, response) => Object.assign(response, { writeHead: thrown('writeHead'), destroy: thrown('destroy') }),
+    ],
+  ]
+  for (const [what, break_] of broken) {
+    const [requests, url] = await arrivedTogether(t, 12)
+    const uncaught: unknown[] = []
+    const note = (error: unknown): void => void uncaught.push(error)
+    process.on('uncaughtException', note)
+    const sockets: Socket[] = []
+    const answers = Array.from({ length: 12 }, async (_, index) => {
+      const response = fetch(`${url}/api/v1/repos/alice/hello/commits/${sha}/statuses`, {
+        headers: { 'x-request-id': String(index) },
+      })
+      return await response.then(({ status }) => status).catch(() => 0)
+    })
+    for (const [incoming, response] of await requests) {
+      sockets.push(incoming.socket)
+      if (incoming.headers['x-request-id'] === '3') break_(incoming, response)
+      service.handler(incoming, response)
+    }
+    const others = answers.filter((_, index) => index !== 3)
+    t.strictSame(
+      await Promise.all(others),
+      Array.from({ length: 11 }, () => 200),
+      what,
+    )
+    for (const socket of sockets) socket.destroy()
+    process.off('uncaughtException', note)
+    t.strictSame(uncaught, [], what)
+  }
+})
+
+t.test('Each answer is sent and logged in the AsyncLocalStorage of its own request', async (t) => {
+  const current = new AsyncLocalStorage<string>()
+  const logged: (readonly [path: unknown, within: string | undefined])[] = []
+  const line = (facts: object): void => {
+    if ('path' in facts) logged.push([facts.path, current.getStore()])
+  }
+  const logger = { debug: line, info: line, warn: line, error: line }
+  const { service } = await embed(t, { logger })
+  const [requests, url] = await arrivedTogether(t, 8)
+  const paths = Array.from({ length: 8 }, (_, index) => `/api/v1/nothing-${index}`)
+  const answers = paths.map(async (path) => await fetch(url + path))
+  const sent: (readonly [path: unknown, within: string | undefined])[] = []
+  for (const [incoming, response] of await requests) {
+    const path = String(incoming.url)
+    response.on('finish', () => sent.push([path, current.getStore()]))
+    current.run(path, () => {
+      service.handler(incoming, response)
+    })
+  }
+  await Promise.all(answers)
+  const own = paths.map((path) => [path, path]).sort()
+  t.strictSame([[...logged].sort(), [...sent].sort()], [own, own])
+})
+
+/** A server that hands over so many requests in one turn of the event loop, once all of them have arrived. */
+async function arrivedTogether(
+  t: Test,
+  count: number,
+): Promise<[requests: Promise<(readonly [IncomingMessage, ServerResponse])[]>, url: string]> {
+  const arrived: (readonly [IncomingMessage, ServerResponse])[] = []
+  const whole = new EventEmitter()
+  const requests = once(whole, 'arrived').then(() => arrived)
+  const url = await listen(t, (...pair) => {
+    if (arrived.push(pair) === count) whole.emit('arrived')
+  })
+  return [requests, url]
+}
+
+function thrown(what: string): () => never {
+  return () => {
+    throw new Error(`${what} is broken`)
+  }
+}
