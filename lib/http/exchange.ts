@@ -7,6 +7,7 @@ import type { Logger } from '../parts/logger.js'
 import type { Meter, Route } from '../parts/meter.js'
 import type { LargeList } from '../status-list.js'
 import { requestId } from './request-id.js'
+import { pathOf } from './request-target.js'
 
 /** What an operation answers. */
 export interface Answer {
@@ -181,12 +182,6 @@ export class Exchange {
     if (failed) this.#logger.error({ ...facts, err: error }, 'request failed')
     else this.#logger.debug(facts, 'request')
   }
-}
-
-/** What stands before the question mark. */
-export function pathOf(url: string): string {
-  const end = url.indexOf('?')
-  return end === -1 ? url : url.slice(0, end)
 }
 
 /** A strong one. */

@@ -16,6 +16,7 @@ import { readJson, receiveReport } from './body.js'
 import type { Waiting, WaitedAnswer } from './waiting.js'
 import { errorAnswer, Exchange, allowing, type Answer, type StreamedAnswer } from './exchange.js'
 import { openApi } from './openapi.js'
+import { originForm, queryOf } from './request-target.js'
 import type { Operation, Room, Route } from './room.js'
 
 export interface HandlerParts {
@@ -77,7 +78,7 @@ export function createHandler(parts: HandlerParts): Handler {
 
   const verdict = waited(async (request, commit) => {
     const caller = await authentication.caller(request) // 401, 403, 429
-    const readRule = () => parseVerdictQuery(queryOf(request)) // 422
+    const readRule = () => parseVerdictQuery(queryOf(request.url)) // 422
     const judged = await service.verdict(caller, ...commit, readRule) // 401, 404, 422
     const body = Buffer.from(JSON.stringify(judged.verdict))
     const digest = hash('sha256', body, 'base64url').slice(0, 22)
@@ -87,7 +88,7 @@ export function createHandler(parts: HandlerParts): Handler {
 
   const states = checked(async (request) => {
     const caller = await authentication.caller(request) // 401, 403, 429
-    const query = new URLSearchParams(queryOf(request))
+    const query = new URLSearchParams(queryOf(request.url))
     const shas = query.getAll('sha')
     const readFailed = () => failedAsked(query.getAll('failed')) // 422
     const { owner = '', repo = '' } = request.params
@@ -229,11 +230,6 @@ function isOurs({ url = '' }: IncomingMessage): boolean {
   return /^\/api\/v1(?:[/?]|$)/.test(originForm(url))
 }
 
-/** A target may stand in absolute form, which a server must accept (RFC 9112, 3.2.2). */
-export function originForm(url: string): string {
-  return url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*/i, '')
-}
-
 /** Polka writes to these members; express has some as getters that refuse. */
 function makeAssignable(request: IncomingMessage): void {
   request.url = originForm(String(request.url))
@@ -260,12 +256,6 @@ export function refuseTransferCodings({ headers }: IncomingMessage): void {
   if (codings !== undefined && codings.trim().toLowerCase() !== 'chunked') {
     throw new ServiceError('transfer_coding_unknown')
   }
-}
-
-/** What stands behind the question mark, as it was sent. */
-function queryOf({ url }: Request): string {
-  const start = url.indexOf('?')
-  return start === -1 ? '' : url.slice(start + 1)
 }
 
 /**

@@ -2,7 +2,8 @@ import { ServiceError } from '../errors.js'
 import type { Logger } from '../parts/logger.js'
 import type { Meter } from '../parts/meter.js'
 import { errorAnswer, Exchange, methodNotAllowed } from './exchange.js'
-import { originForm, type Handler } from './handler.js'
+import type { Handler } from './handler.js'
+import { originForm } from './request-target.js'
 import type { MetricsText } from './prometheus.js'
 
 /** Answers `GET /metrics`; calls `next` for the rest, or refuses it where there is none. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { ServiceError } from '../errors.js'
 import { RepositoryUnreadable } from '../git/commits.js'
-import { pathOf } from '../http/exchange.js'
+import { pathOf } from '../http/request-target.js'
 import type { Room, Route } from '../http/room.js'
 import { errorPage } from './error-page.js'
 import { assets } from './assets.js'

@@ -37,7 +37,7 @@ export class StatusEvents {
     }
   }
 
-  /** @param make makes the event; called where there is a listener, which most services have none of */
+  /** @param make makes the event; called only where there is a listener: most services have none */
   emit(make: () => StatusEvent): void {
     if (this.#listeners.size === 0) return
     const event = make()

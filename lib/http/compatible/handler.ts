@@ -6,8 +6,9 @@ import type { Meter } from '../../parts/meter.js'
 import type { InFlight } from '../../service/in-flight.js'
 import type { Authentication } from '../authentication.js'
 import { Exchange, errorAnswer, type Answer } from '../exchange.js'
-import { originForm, refuseMalformedEscapes, refuseTransferCodings, type Handler } from '../handler.js'
+import { refuseMalformedEscapes, refuseTransferCodings, type Handler } from '../handler.js'
 import type { PublicAddress } from '../public-address.js'
+import { originForm, pathOf, queryOf } from '../request-target.js'
 import type { CompatibleApi, Refused, Route } from './api.js'
 import { actsForAnother } from './credentials.js'
 
@@ -105,9 +106,8 @@ interface Target {
 const noQuery = new URLSearchParams()
 
 function targetOf({ routes }: CompatibleApi, method: string, url: string): Target {
-  const end = url.indexOf('?')
-  const path = end === -1 ? url : url.slice(0, end)
-  const query = end === -1 ? noQuery : new URLSearchParams(url.slice(end + 1))
+  const path = pathOf(url)
+  const query = path.length === url.length ? noQuery : new URLSearchParams(queryOf(url))
   return { path, query, route: routes.find((one) => one.method === method && one.path.test(path)) }
 }
 

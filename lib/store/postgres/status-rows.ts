@@ -36,8 +36,13 @@ export const VALUES_FROM_2 = `unnest($2::bytea[], $3::bytea[], $4::text[], $5::t
   $8::bigint[], $9::bigint[], $10::bytea[], $11::text[], $12::bigint[]) AS o (${COLUMNS})`
 
 /** With the slash that ends it in LevelDB's keys, so that both stores have one order: `hello-2/` is before `hello/`. */
-export function repositoryKey({ full }: RepositoryName): Buffer {
-  return Buffer.from(`${full}/`)
+export function repositoryText({ full }: RepositoryName): string {
+  return `${full}/`
+}
+
+/** `repositoryText` as it is kept. */
+export function repositoryKey(repository: RepositoryName): Buffer {
+  return Buffer.from(repositoryText(repository))
 }
 
 /** The columns of statuses, each as a list. */

@@ -19,7 +19,15 @@ import { batchLoader, type BatchLoader } from './batch-loader.js'
 import type { Connection, Statement } from './connection.js'
 import type { PostgresDatabase, Snapshot } from './database.js'
 import { digestOf, KnownLists, type KnownList } from './known-lists.js'
-import { COLUMNS, fromRow, repositoryKey, VALUES_FROM_2, type ReportRow, type StatusRow } from './status-rows.js'
+import {
+  COLUMNS,
+  fromRow,
+  repositoryKey,
+  repositoryText,
+  VALUES_FROM_2,
+  type ReportRow,
+  type StatusRow,
+} from './status-rows.js'
 import type { PostgresWriter } from './writer.js'
 
 /** Of a list that is read together with others. One with more is read by itself. */
@@ -193,7 +201,7 @@ export class PostgresStatuses implements StatusStore {
   async serialised(repository: RepositoryName, commit: ObjectId): Promise<SerialisedList | LargeList> {
     const key = nameOf({ repository, commit })
     const known = this.#known.get(key)
-    const { rows, digest } = await this.#ask({ repository, commit, known, question: questionOf(key, known) })
+    const { rows, digest } = await this.#ask({ repository, commit }, known)
     const isSame = known?.digest === digest
     this.#known.looked(isSame)
     if (isSame) return known.list
@@ -286,12 +294,12 @@ export class PostgresStatuses implements StatusStore {
 
   /** `undefined` when there are more. */
   async #few(repository: RepositoryName, commit: ObjectId): Promise<readonly StatusRow[] | undefined> {
-    const question = questionOf(nameOf({ repository, commit }))
-    const { rows } = await this.#ask({ repository, commit, known: undefined, question })
+    const { rows } = await this.#ask({ repository, commit })
     return rows.length > FEW_ROWS ? undefined : rows
   }
 
-  async #ask(asked: AskedList): Promise<FoundRows> {
+  async #ask(list: CommitKey, known?: KnownList): Promise<FoundRows> {
+    const asked = { ...list, known, question: `${nameOf(list)} ${known?.digest ?? ''}` }
     return await this.#database.keepingOpen(async () => await this.#lists.load(asked))
   }
 
@@ -331,7 +339,7 @@ export class PostgresStatuses implements StatusStore {
     const asked = new Map(lists.map((list) => [list.question, list]))
     const each = [...asked.values()]
     const rows = await this.#database.query<ListRow>(LISTS, [
-      each.map(({ repository }) => `${repository.full}/`).join(),
+      each.map(({ repository }) => repositoryText(repository)).join(),
       each.map(({ commit }) => commit.hex).join(),
       each.map(({ known }) => known?.digest ?? '').join(),
       FEW_ROWS + 1,
@@ -367,10 +375,6 @@ interface FoundRows {
 
 /** A status, with the digest of its list; without a status neither. */
 type ListRow = { readonly at: string; readonly digest: string | null } & (StatusRow | { readonly sha: null })
-
-function questionOf(name: string, known?: KnownList): string {
-  return `${name} ${known?.digest ?? ''}`
-}
 
 interface StateRow {
   readonly at: string
