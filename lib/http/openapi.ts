@@ -70,14 +70,23 @@ const schemas = {
     state: ref('CombinedState'),
     statuses: { type: 'array', items: ref('Status'), description: 'ordered by the UTF-8 bytes of context' },
   }),
-  Verdict: recordSchema({
-    verdict: { enum: ['failure', 'pending', 'success'] },
-    required: {
-      type: 'array',
-      items: recordSchema({ require: pattern, state: ref('CombinedState') }),
-      description: 'what was required, in its order, and the combined state of what it matches',
+  Verdict: recordSchema(
+    {
+      verdict: { enum: ['failure', 'pending', 'success'] },
+      required: {
+        type: 'array',
+        items: recordSchema({ require: pattern, state: ref('CombinedState') }),
+        description: 'what was required, in its order, and the combined state of what it matches',
+      },
     },
-  }),
+    {
+      reasons: {
+        type: 'array',
+        items: text,
+        description: 'with `by`, why something is pending for which nobody waits: sentences for people',
+      },
+    },
+  ),
   States: recordSchema({
     states: {
       type: 'object',

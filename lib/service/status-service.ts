@@ -32,6 +32,7 @@ import {
 } from '../status-list.js'
 import { Evaluation, type Verdict } from '../verdict/verdict.js'
 import type { VerdictRule } from '../verdict/rule.js'
+import { Evaluations } from './evaluations.js'
 import { RepositoryAccess, type Caller, type FoundRepository, type RepositoryAccessParts } from './repository-access.js'
 import { RepositoryLeases, type Lease } from './repository-leases.js'
 import type { StatusEvents } from './status-events.js'
@@ -92,9 +93,14 @@ export class StatusService {
   readonly #parts: StatusServiceParts
   readonly #access: RepositoryAccess
   readonly #leases = new RepositoryLeases()
+  readonly #evaluations: Evaluations
 
   constructor(parts: StatusServiceParts) {
     this.#parts = parts
+    const { statuses } = parts.store
+    this.#evaluations = new Evaluations(
+      (name, commit) => statuses.pages?.(name, commit) ?? onePage(statuses.list(name, commit)),
+    )
     this.#access = new RepositoryAccess(parts)
   }
 
@@ -243,18 +249,11 @@ export class StatusService {
     const commit = fullCommitId(sha)
     const rule = readRule()
     await this.#confirm(repository, commit)
-    const judged = new Evaluation(rule, this.#parts.clock.now())
-    const { statuses } = this.#parts.store
-    try {
-      if (statuses.pages) {
-        for await (const page of statuses.pages(found, commit)) for (const status of page) judged.add(status)
-      } else {
-        for (const status of await statuses.list(found, commit)) judged.add(status)
-      }
-    } catch (error) {
-      throw toServiceError(error)
-    }
-    return { verdict: judged.verdict(), changesIn: judged.changesAt - this.#parts.clock.now() }
+    const { clock, maxContexts } = this.#parts
+    const judged = await stored(
+      this.#evaluations.run(found, commit, JSON.stringify(rule), () => new Evaluation(rule, clock.now(), maxContexts)),
+    )
+    return { verdict: judged.verdict(), changesIn: judged.changesAt - clock.now() }
   }
 
   /**
@@ -367,6 +366,10 @@ export class StatusService {
     const known = this.#parts.commits.has(repository, commit)
     return known === true ? undefined : isThere(known)
   }
+}
+
+async function* onePage<T>(page: Promise<T>): AsyncGenerator<T> {
+  yield await page
 }
 
 async function isThere(commit: boolean | Promise<boolean>): Promise<void> {

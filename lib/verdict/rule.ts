@@ -6,7 +6,7 @@ import { isPattern, PATTERN_RULE } from './pattern.js'
 export interface VerdictRule {
   /** Patterns of contexts. Each must match one at least, and all that it matches count; none: every context counts. */
   readonly require: readonly string[]
-  /** Only what these users reported last counts; absent: whoever did. */
+  /** Only what these users reported last counts, and what others did is pending; absent: whoever did. */
   readonly by?: readonly string[]
   /** What is pending, and was last reported on longer ago, counts as failed. */
   readonly staleMilliseconds?: number
@@ -24,6 +24,9 @@ export interface VerdictQuery {
 export const MAX_REQUIRED = 50
 export const MAX_USERS = 10
 
+/** `*` in all `require` together: what a verdict costs grows with them. */
+export const MAX_WILDCARDS = 100
+
 /**
  * @throws ServiceError `parameter_invalid`, its message begins with the name of the parameter; TypeError for what no
  *   address can say
@@ -32,6 +35,8 @@ export function verdictRule({ require = [], by, stale, ...others }: VerdictQuery
   const [unknown] = Object.keys(others)
   if (unknown !== undefined) throw invalid(`there is no parameter ${JSON.stringify(unknown).slice(0, 100)}`)
   checkTexts('require', require, MAX_REQUIRED)
+  const wildcards = require.reduce((sum, pattern) => sum + pattern.split('*').length - 1, 0)
+  if (wildcards > MAX_WILDCARDS) throw invalid(`require must have at most ${MAX_WILDCARDS} * altogether`)
   if (by) checkTexts('by', by, MAX_USERS)
   if (stale !== undefined && typeof stale !== 'string') throw new TypeError('stale must be a text')
   const staleMilliseconds = stale === undefined ? undefined : milliseconds(stale)

@@ -200,22 +200,31 @@ t.test(
   },
 )
 
-t.test('With --by, what does not count is not waited for', atOnce(), async (t) => {
-  const agent = await ciAgent(t)
-  const { place } = agent
-  await place.run(['access', 'grant', 'alice/hello', 'ci', 'write'])
-  const token = (await place.run(['token', 'create', 'ci'])).stdout.trimEnd().split('\n').at(-1) ?? ''
-  await report({ ...agent, token }, 'test/1', 'failure')
-  await report(agent, 'test/2', 'pending')
-  const wait = waits(agent)
-  t.match(await wait('--require', 'test/*', '--by', 'ci', '--timeout', '5m').ended, { status: 1 })
-  t.match(await wait('--require', 'test/*', '--stale', '1s', '--timeout', '5m').ended, { status: 1 })
-  await report({ ...agent, token }, 'test/3', 'pending')
-  const { child, ended } = wait('--require', 'test/*', '--by', 'ci')
-  await once(child.stdout, 'data')
-  await report({ ...agent, token }, 'test/3', 'success')
-  t.match(await ended, { status: 1, stdout: 'failure  test/1\nsuccess  test/3\nverdict: failure\n' })
-})
+t.test(
+  'With --by, what somebody else has reported is waited for, like what is missing, and named',
+  atOnce(),
+  async (t) => {
+    const agent = await ciAgent(t)
+    const { place } = agent
+    await place.run(['access', 'grant', 'alice/hello', 'ci', 'write'])
+    const token = (await place.run(['token', 'create', 'ci'])).stdout.trimEnd().split('\n').at(-1) ?? ''
+    await report({ ...agent, token }, 'test/1', 'failure')
+    await report(agent, 'test/2', 'success')
+    const wait = waits(agent)
+    t.match(await wait('--require', 'test/*', '--by', 'ci', '--timeout', '5m', '--fail-fast').ended, { status: 1 })
+    t.match(await wait('--require', 'test/2', '--by', 'ci', '--timeout', '1s').ended, {
+      status: 3,
+      stderr: /no verdict in time: test\/2 \(pending\); test\/2 was reported last by alice, not by ci\n$/,
+    })
+    const { child, ended } = wait('--require', 'test/*', '--by', 'ci', '--timeout', '5m')
+    await once(child.stdout, 'data')
+    await report({ ...agent, token }, 'test/2', 'success')
+    t.match(await ended, { status: 1, stdout: /verdict: failure\n$/ })
+
+    await report({ ...agent, token }, 'test/3', 'pending')
+    t.match(await wait('--require', 'test/*', '--stale', '1s', '--timeout', '5m').ended, { status: 1 })
+  },
+)
 
 t.test('The time is over in time, whatever the service does; and what is missing is said', atOnce(), async (t) => {
   const agent = await ciAgent(t)

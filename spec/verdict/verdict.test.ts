@@ -16,8 +16,8 @@ function status(context: string, state: StoredStatus['state'], user?: string, ag
   return { context, state, updated_at, ...(user !== undefined && { reporter: { user, token: null } }) }
 }
 
-function judge(statuses: readonly Judged[], query: VerdictQuery, now = NOON) {
-  const evaluation = new Evaluation(verdictRule(query), now)
+function judge(statuses: readonly Judged[], query: VerdictQuery, now = NOON, maxContexts = Infinity) {
+  const evaluation = new Evaluation(verdictRule(query), now, maxContexts)
   for (const each of statuses) evaluation.add(each)
   return evaluation
 }
@@ -51,15 +51,51 @@ t.test('Each requirement must match something, and all that it matches counts', 
   t.strictSame(judge(statuses, {}).verdict().required, [])
 })
 
-t.test('Only what was last reported by those users counts; of whom nobody knows it, it does not', async (t) => {
+t.test('With by, what somebody else reported last is pending, never absent, and is named', async (t) => {
   const statuses = [status('build', 'success', 'ci'), status('test', 'failure', 'mallory'), status('old', 'failure')]
-  t.equal(judge(statuses, { by: ['ci'] }).verdict().verdict, 'success')
+  const byOthers = [
+    'test was reported last by mallory, not by ci',
+    'old was reported last by an unknown user, not by ci',
+  ]
+  t.strictSame(judge(statuses, { by: ['ci'] }).verdict(), { verdict: 'pending', required: [], reasons: byOthers })
   t.equal(judge(statuses, { by: ['ci', 'mallory'] }).verdict().verdict, 'failure')
   t.equal(judge(statuses, { by: ['CI'] }).verdict().verdict, 'pending')
-  t.strictSame(judge(statuses, { by: ['ci'], require: ['test'] }).verdict(), {
+  t.strictSame(judge(statuses, { by: ['ci', 'bob'], require: ['t*', 'build'] }).verdict(), {
     verdict: 'pending',
-    required: [{ require: 'test', state: null }],
+    required: [
+      { require: 't*', state: 'pending' },
+      { require: 'build', state: 'success' },
+    ],
+    reasons: ['test was reported last by mallory, not by ci or bob'],
   })
+  t.strictSame(
+    judge(statuses, { by: ['ci'], require: ['build'] }).verdict(),
+    { verdict: 'success', required: [{ require: 'build', state: 'success' }] },
+    'an exact name that is green by the right user goes through, whatever others say of other contexts',
+  )
+  const failed = [...statuses, status('test/b', 'error', 'ci')]
+  t.equal(judge(failed, { by: ['ci'], require: ['test*'] }).verdict().verdict, 'failure')
+  const stale = judge([status('a', 'pending', 'mallory', 9 * HOUR)], { by: ['ci'], require: ['a'], stale: '1h' })
+  t.strictSame([stale.verdict().verdict, stale.changesAt], ['pending', Infinity], 'the time of others does not count')
+  const many = Array.from({ length: 25 }, (_, index) => status(`c${index}`, 'success', 'mallory'))
+  const { reasons } = judge(many, { by: ['ci'] }).verdict()
+  t.strictSame([reasons?.length, reasons?.at(-1)], [21, '5 more contexts were reported last by others'])
+})
+
+t.test('With by, a commit that is full is pending for whatever has a * in it, or no require', async (t) => {
+  const statuses = [status('build', 'success', 'ci'), status('test/a', 'success', 'ci')]
+  const reasons = ['the commit has 2 contexts, as many as it may: another report may have been refused']
+  const cases: [VerdictQuery, string, string[] | undefined][] = [
+    [{ by: ['ci'], require: ['build', 'test/*'] }, 'pending', reasons],
+    [{ by: ['ci'] }, 'pending', reasons],
+    [{ by: ['ci'], require: ['build', 'test/a'] }, 'success', undefined],
+    [{ require: ['build', 'test/*'] }, 'success', undefined],
+  ]
+  for (const [query, verdict, why] of cases) {
+    const judged = judge(statuses, query, NOON, 2).verdict()
+    t.strictSame([judged.verdict, judged.reasons], [verdict, why], JSON.stringify(query))
+    t.equal(judge(statuses, query, NOON, 3).verdict().verdict, 'success', 'not full')
+  }
 })
 
 t.test('What is pending for longer than it may counts as failed, to the millisecond', async (t) => {
@@ -90,15 +126,16 @@ t.test('It agrees with the plainest way to say it, whatever the order', async (t
     require: fc.array(fc.constantFrom('a', 'a*', '*', '*b', 'c', 'd'), { maxLength: 3 }),
     by: fc.uniqueArray(fc.constantFrom('ci', 'bob', 'eve'), { maxLength: 2 }),
     stale: fc.constantFrom(undefined, '1h', '2h'),
+    maxContexts: fc.integer({ min: 1, max: 6 }),
   })
   fc.assert(
-    fc.property(statuses, rule, (given, { require, by, stale }) => {
+    fc.property(statuses, rule, (given, { require, by, stale, maxContexts }) => {
       const all = given.map((each) => status(...each))
       const query = { require, by, ...(stale !== undefined && { stale }) }
-      const model = { require, by, ...(stale !== undefined && { stale: Number(milliseconds(stale)) }) }
+      const model = { require, by, maxContexts, ...(stale !== undefined && { stale: Number(milliseconds(stale)) }) }
       const expected = modelVerdict(all, model, NOON)
-      t.equal(judge(all, query).verdict().verdict, expected)
-      t.equal(judge(all.toReversed(), query).verdict().verdict, expected)
+      t.equal(judge(all, query, NOON, maxContexts).verdict().verdict, expected)
+      t.equal(judge(all.toReversed(), query, NOON, maxContexts).verdict().verdict, expected)
     }),
     { numRuns: 2000 },
   )
@@ -113,11 +150,13 @@ t.test('Parameters of an address are read, and refused when they break their rul
   t.strictSame(parseVerdictQuery(''), { require: [] })
   t.strictSame(parseVerdictQuery('require=a+b%2Bc=d'), { require: ['a b+c=d'] })
   t.equal(parseVerdictQuery('require=x&'.repeat(50)).require.length, 50)
+  t.equal(parseVerdictQuery(`require=${'*a'.repeat(60)}&require=${'*'.repeat(40)}`).require.length, 2)
   const bad: [string, RegExp][] = [
     ['require=x&'.repeat(51), /^require must be given at most 50 times$/],
     ['by=x&'.repeat(11), /^by must be given at most 10 times$/],
     ['require=', /^require must have 1 to 255 characters$/],
     ['require', /^require must have/],
+    [`require=${'*a'.repeat(60)}&require=${'*'.repeat(41)}`, /^require must have at most 100 \* altogether$/],
     [`require=${'x'.repeat(256)}`, /^require must have/],
     ['by=%00', /^by must have/],
     ['stale=6h&stale=7h', /^stale must be given once$/],

@@ -142,8 +142,13 @@ function hasError(body: unknown): body is { error: string } {
 
 function isVerdict(body: unknown): body is Verdict {
   if (!has(body, 'verdict', 'required') || !Array.isArray(body.required)) return false
+  if (has(body, 'reasons') && !isTexts(body.reasons)) return false
   if (!['failure', 'pending', 'success'].some((verdict) => verdict === body.verdict)) return false
   return body.required.every((each: unknown) => has(each, 'require', 'state') && typeof each.require === 'string')
+}
+
+function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string')
 }
 
 /** Whether it judges what was required, all of it and nothing else, and its parts agree with the whole. */

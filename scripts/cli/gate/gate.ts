@@ -116,7 +116,12 @@ async function judgeCommit(ref: string, commit: AskedCommit, rule: AddedRule, si
   // What there is of it explains; it decides nothing.
   const list = await askList(commit, undefined, signal).catch(() => undefined)
   const rows = rowsOf(verdict, list?.list.statuses ?? [])
-  return refusal(needs, ...alignedRows(rows.slice(0, MAX_LINES)), ...(rows.length > MAX_LINES ? ['  …'] : []))
+  return refusal(
+    needs,
+    ...alignedRows(rows.slice(0, MAX_LINES)),
+    ...(rows.length > MAX_LINES ? ['  …'] : []),
+    ...(verdict.reasons ?? []).slice(0, MAX_LINES).map((reason) => `  ${shown(reason)}`),
+  )
 }
 
 /** What a rule asks for, in words. */
@@ -144,9 +149,8 @@ function rowsFor(
 ): Row[] {
   const there = statuses.filter(({ context }) => patternMatcher(require)(context))
   if (there.length === 0) return [[shown(require), 'no report yet']]
-  if (state === null) return [[shown(require), 'no report yet by whom it is required']]
   const rows = there.filter((status) => status.state !== 'success').map(rowOf)
-  return rows.length > 0 ? rows : [[shown(require), state]]
+  return rows.length > 0 ? rows : [[shown(require), state ?? 'no report yet']]
 }
 
 function rowOf({ context, state, description, target_url }: CommitStatus): Row {

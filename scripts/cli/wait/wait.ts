@@ -107,12 +107,13 @@ function secondsOfQuiet(since: number): number {
 
 /** Whether something that is required is still to come: else a failure is all that there will be. */
 async function isToCome(
-  { required }: Verdict,
+  { required, reasons = [] }: Verdict,
   list: StatusList | undefined,
   { by, stale }: VerdictQuery,
   judge: (rule: VerdictQuery) => Promise<Verdict>,
 ): Promise<boolean> {
-  if (required.some(({ state }) => state === null)) return true
+  // What others have reported is still to come from whom it is required.
+  if (reasons.length > 0 || required.some(({ state }) => state === null)) return true
   const patterns = (required.length > 0 ? required.map(({ require }) => require) : ['*']).map(patternMatcher)
   const pending = (list?.statuses ?? [])
     .filter(({ context, state }) => state === 'pending' && patterns.some((matches) => matches(context)))
@@ -129,8 +130,10 @@ async function isToCome(
 
 function describeMissing(verdict: Verdict | undefined, list: StatusList | undefined): string {
   const missing = verdict?.required.filter(({ state }) => state === null || state === 'pending') ?? []
-  if (missing.length > 0)
-    return missing.map(({ require, state }) => `${shown(require)} (${state ?? 'no report yet'})`).join(', ')
+  if (missing.length > 0) {
+    const named = missing.map(({ require, state }) => `${shown(require)} (${state ?? 'no report yet'})`).join(', ')
+    return [named, ...(verdict?.reasons ?? []).map(shown)].join('; ')
+  }
   const pending = list?.statuses.filter(({ state }) => state === 'pending').map(({ context }) => shown(context)) ?? []
   return pending.length > 0 ? `${pending.join(', ')} (pending)` : 'no report yet'
 }
