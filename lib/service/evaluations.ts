@@ -25,7 +25,8 @@ const MAX_READS = 4
 interface Queue {
   /** The batches that have not begun, by commit. */
   readonly batches: Map<string, Batch>
-  reads: number
+  /** The commits that are being read: one of them has one read at a time, for all who ask meanwhile to share the next. */
+  readonly reading: Set<string>
 }
 
 /**
@@ -48,28 +49,32 @@ export class Evaluations {
    * @throws what reading throws
    */
   async run(repository: RepositoryName, commit: ObjectId, key: string, make: () => Evaluation): Promise<Evaluation> {
-    const queue = this.#queues.get(repository.full) ?? { batches: new Map<string, Batch>(), reads: 0 }
+    const queue = this.#queues.get(repository.full) ?? newQueue()
     this.#queues.set(repository.full, queue)
     const batch = queue.batches.get(commit.hex) ?? newBatch(commit)
     queue.batches.set(commit.hex, batch)
     const evaluation = batch.evaluations.get(key) ?? make()
     batch.evaluations.set(key, evaluation)
-    if (queue.reads < MAX_READS) void this.#readBatches(repository, queue)
+    this.#readNext(repository, queue)
     await batch.done
     return evaluation
   }
 
-  async #readBatches(repository: RepositoryName, queue: Queue): Promise<void> {
-    queue.reads++
-    for (const [id, batch] of queue.batches) {
+  #readNext(repository: RepositoryName, queue: Queue): void {
+    const { batches, reading } = queue
+    for (const [id, batch] of batches) {
+      if (reading.size >= MAX_READS) return
+      if (reading.has(id)) continue
       // From here on who asks has to see what was reported since: a batch of its own, at the end of the line.
-      queue.batches.delete(id)
-      const reading = this.#read(repository, batch)
-      batch.settle(reading)
-      await reading.catch(() => undefined)
+      batches.delete(id)
+      reading.add(id)
+      const read = this.#read(repository, batch).finally(() => {
+        reading.delete(id)
+        this.#readNext(repository, queue)
+      })
+      batch.settle(read)
     }
-    queue.reads--
-    if (queue.reads === 0) this.#queues.delete(repository.full)
+    if (reading.size === 0) this.#queues.delete(repository.full)
   }
 
   async #read(repository: RepositoryName, { commit, evaluations }: Batch): Promise<void> {
@@ -83,6 +88,10 @@ export class Evaluations {
       }
     }
   }
+}
+
+function newQueue(): Queue {
+  return { batches: new Map(), reading: new Set() }
 }
 
 function newBatch(commit: ObjectId): Batch {

@@ -13,8 +13,7 @@ async function gate(t: Test, rule: readonly string[]) {
   for (const pattern of rule) await gated.configure('commit-status.refs/heads/main.require', pattern)
   await gated.configure('commit-status.refs/heads/main.by', 'ci')
   await gated.place.run(['access', 'grant', 'alice/hello', 'ci', 'write'])
-  const made = await gated.place.run(['token', 'create', 'ci'])
-  const token = made.stdout.trimEnd().split('\n').at(-1) ?? ''
+  const token = await gated.place.tokenOf('ci')
   const sha = await gated.commit()
   await gated.pushWip()
   const asCi = async (context: string, state: string) => await gated.report(sha, context, state, {}, token)

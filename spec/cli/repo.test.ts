@@ -18,7 +18,7 @@ for (const running of [false, true]) {
       if (commit) await store.statuses.save(repositoryNamed('alice/hello'), commit, reportOf(context), 0)
     await store.grants.set({ owner: 'alice', repository: repositoryNamed('alice/hello'), user: 'bob', access: 'read' })
     await store.close()
-    const token = (await place.run(['token', 'create', 'bob'])).stdout.trimEnd().split('\n').at(-1) ?? ''
+    const token = await place.tokenOf('bob')
     const service = running ? await place.serve(t) : undefined
     const listed = async (name: string) => {
       const response = await fetch(`${service?.url ?? ''}/api/v1/repos/${name}/commits/${sha}/statuses`, {

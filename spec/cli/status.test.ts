@@ -155,7 +155,7 @@ t.test(
   async (t) => {
     const place = new CommandPlace(t.testdir())
     const { sha } = await makeRepositoryWithCommit(place.repositories, 'alice/hello')
-    const token = (await place.run(['token', 'create', 'alice'])).stdout.trimEnd().split('\n').at(-1) ?? ''
+    const token = await place.tokenOf('alice')
     await withRawLevel(place.store, async (level) => {
       await level.put(`alice/hello/${sha}/ci`, '{}')
     })

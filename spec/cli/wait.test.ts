@@ -207,7 +207,7 @@ t.test(
     const agent = await ciAgent(t)
     const { place } = agent
     await place.run(['access', 'grant', 'alice/hello', 'ci', 'write'])
-    const token = (await place.run(['token', 'create', 'ci'])).stdout.trimEnd().split('\n').at(-1) ?? ''
+    const token = await place.tokenOf('ci')
     await report({ ...agent, token }, 'test/1', 'failure')
     await report(agent, 'test/2', 'success')
     const wait = waits(agent)
