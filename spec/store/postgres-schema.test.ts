@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
 import t from 'tap'
 import { migrateStore, openStore } from '../../lib/embedding/open-store.js'
@@ -55,6 +56,29 @@ t.test('The tables of the PostgreSQL store', { skip: isMissing }, async (t) => {
     await other.query('COMMIT')
     await other.end()
     t.strictSame(await migrating, { from: 0, to: 3 })
+  })
+
+  t.test('Whoever holds a lock for long is waited for', async (t) => {
+    // Longer than any other statement may take: here, and by the server's own time-out.
+    const HELD_MILLISECONDS = 8_000
+    const locks = [
+      'SELECT version FROM commit_status.schema_version WHERE id = 1 FOR UPDATE',
+      'LOCK TABLE commit_status.schema_version IN ACCESS EXCLUSIVE MODE',
+      'LOCK TABLE commit_status.statuses IN ACCESS SHARE MODE',
+    ]
+    const held = locks.map(async (lock) => {
+      const url = await server.database()
+      await sql(url, WAY_BACK)
+      const other = new pg.Client(url)
+      await other.connect()
+      await other.query(`BEGIN; ${lock}`)
+      const migrating = migrateStore(url)
+      t.equal(await Promise.race([setTimeout(HELD_MILLISECONDS, 'it waits'), migrating]), 'it waits', lock)
+      await other.query('COMMIT')
+      await other.end()
+      t.strictSame(await migrating, { from: 1, to: 3 }, lock)
+    })
+    await Promise.all(held)
   })
 
   t.test('Something else under the name of our tables is not touched', async (t) => {

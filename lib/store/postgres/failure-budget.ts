@@ -3,13 +3,13 @@ import type { Prompt } from '../../parts/eventual.js'
 import type { FailureBudget } from '../../parts/failure-budget.js'
 import { batchLoader, type BatchLoader } from './batch-loader.js'
 import type { Statement } from './connection.js'
-import type { PostgresDatabase } from './database.js'
+import type { PostgresDatabase, RetryPolicy } from './database.js'
 
 /** How often windows that are over are removed, while there are failures. */
 const CLEAR_MILLISECONDS = 5 * 60 * 1000
 
 /** A log-in waits no longer for it: there is the memory. */
-const POLICY = { milliseconds: 1_000, statementMilliseconds: 1_000 }
+const POLICY = { milliseconds: 1_000, statementMilliseconds: 1_000 } satisfies RetryPolicy
 
 const GET: Statement = {
   name: 'get-failures',

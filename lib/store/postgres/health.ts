@@ -1,7 +1,7 @@
 import { errorMessage } from '../../errors.js'
 import type { Logger } from '../../parts/logger.js'
 import type { Meter } from '../../parts/meter.js'
-import type { PostgresDatabase } from './database.js'
+import type { PostgresDatabase, RetryPolicy } from './database.js'
 
 /** How often it is looked whether writes go through, while nothing else is written. */
 const INTERVAL_MILLISECONDS = 1_000
@@ -16,7 +16,7 @@ const PROBE = {
 }
 
 /** So that it is known soon. */
-const PATIENCE = { milliseconds: 2_000, statement: 2_000 }
+const PATIENCE = { milliseconds: 2_000, statementMilliseconds: 2_000 } satisfies RetryPolicy
 
 /** Knows whether the database takes writes: by those that are made, and by one of its own when there are none. */
 export class Health {

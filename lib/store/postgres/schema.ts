@@ -1,8 +1,9 @@
 import { setTimeout } from 'node:timers/promises'
 import { StoreUnavailable } from '../../errors.js'
 import { silentLogger } from '../../parts/logger.js'
+import type { Connection } from './connection.js'
 import { DatabaseFailure } from './database-failure.js'
-import { PostgresDatabase } from './database.js'
+import { PostgresDatabase, type RetryPolicy } from './database.js'
 
 /**
  * What makes each version of the schema out of the one before it, in statements that PostgreSQL, CockroachDB,
@@ -98,7 +99,7 @@ const ATTEMPTS = 50
 const PAUSE_MILLISECONDS = 100
 
 /** How long making or changing tables may take. */
-const PATIENCE = { milliseconds: 600_000, statement: 600_000 }
+const PATIENCE = { milliseconds: 600_000, statementMilliseconds: 600_000 } satisfies RetryPolicy
 
 /**
  * Makes the tables, or changes them to this program's version: all of a version or nothing, also when several do it
@@ -111,8 +112,7 @@ export async function migrate(url: string): Promise<{ from: number; to: number }
     await checkEncoding(database)
     await makeFirst(database)
     let from = VERSION
-    await database.run(async (connection) => {
-      await connection.command('BEGIN')
+    await inTransaction(database, async (connection) => {
       // Held until the end: whoever comes second finds everything done.
       from = versionOf(await connection.query<VersionRow>({ name: 'lock-version', text: `${READ} FOR UPDATE` }, []))
       refuseLater(from)
@@ -122,8 +122,7 @@ export async function migrate(url: string): Promise<{ from: number; to: number }
         { name: 'set-version', text: 'UPDATE commit_status.schema_version SET version = $1 WHERE id = 1' },
         [VERSION],
       )
-      await connection.command('COMMIT')
-    }, PATIENCE)
+    })
     return { from, to: VERSION }
   } finally {
     await database.close()
@@ -185,10 +184,25 @@ async function checkEncoding(database: PostgresDatabase): Promise<void> {
     throw new StoreUnavailable(`the database keeps texts as ${others.join()}: it must be made with the encoding UTF8`)
 }
 
+/** Runs statements that may wait long for the locks of others: all of them or none. */
+async function inTransaction(
+  database: PostgresDatabase,
+  work: (connection: Connection) => Promise<void>,
+): Promise<void> {
+  await database.run(async (connection) => {
+    await connection.command('BEGIN')
+    // The server has a time-out too: the connection's, or its own where a pooler drops that.
+    await connection.command(`SET LOCAL statement_timeout = ${PATIENCE.statementMilliseconds}`)
+    await work(connection)
+    await connection.command('COMMIT')
+  }, PATIENCE)
+}
+
 async function makeFirst(database: PostgresDatabase): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
-      for (const statement of FIRST) await database.run(async (connection) => await connection.command(statement))
+      for (const statement of FIRST)
+        await inTransaction(database, async (connection) => await connection.command(statement))
       return
     } catch (error) {
       if (!MADE_BY_ANOTHER.test(stateOf(error)) || attempt === ATTEMPTS) throw error
