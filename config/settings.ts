@@ -46,7 +46,13 @@ export const settings: readonly Setting[] = Object.freeze([
     key: 'store',
     environment: 'COMMIT_STATUS_STORE',
     default: 'level:./data/store',
-    rule: { type: 'string', pattern: '^(?:level:.|postgres(?:ql)?://.)', maxLength: 4096 },
+    rule: {
+      type: 'string',
+      pattern: '^(?:level:.|postgres(?:ql)?://.)',
+      // In messages its name says what is wanted.
+      format: 'postgres://USER:PASSWORD@HOST/DATABASE',
+      maxLength: 4096,
+    },
     meaning: '`level:` and the folder of the store, or `postgres://…`, the URL of a database for several machines',
     isOption: true,
   },

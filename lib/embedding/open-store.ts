@@ -2,12 +2,12 @@ import type { CacheShares } from '../parts/cache-shares.js'
 import type { Logger } from '../parts/logger.js'
 import type { Meter } from '../parts/meter.js'
 import type { Store } from '../parts/store.js'
-import { isDatabaseUrl, levelFolder, withoutPassword } from '../store/address.js'
+import { isDatabaseUrl, levelFolder, schemeOnly } from '../store/address.js'
 
 /**
  * Opens the store that an address names: `level:` and a folder, or the URL of a database. Only the driver that it
  * takes is loaded.
- * @throws StoreLocked, StoreUnavailable
+ * @throws StoreLocked, StoreUnavailable; TypeError for another kind of address
  */
 export async function openStore(address: string, logger?: Logger, meter?: Meter, shares?: CacheShares): Promise<Store> {
   const folder = levelFolder(address)
@@ -15,7 +15,7 @@ export async function openStore(address: string, logger?: Logger, meter?: Meter,
     const { LevelStore } = await import('../store/level/level-store.js')
     return await LevelStore.open(folder, logger, meter, shares)
   }
-  if (!isDatabaseUrl(address)) throw new TypeError(`no store of this kind: ${withoutPassword(address)}`)
+  refuseOthers(address)
   const { PostgresStore } = await import('../store/postgres/postgres-store.js')
   return await PostgresStore.open(address, logger, meter, shares)
 }
@@ -24,10 +24,15 @@ export async function openStore(address: string, logger?: Logger, meter?: Meter,
  * Makes the tables of a store in a database, or changes them to what this program works with; a LevelDB store needs
  * none.
  * @returns the versions before and after; `undefined` where there is nothing to do ever
- * @throws StoreUnavailable
+ * @throws StoreUnavailable; TypeError for another kind of address
  */
 export async function migrateStore(address: string): Promise<{ from: number; to: number } | undefined> {
   if (levelFolder(address) !== undefined) return undefined
+  refuseOthers(address)
   const { migrate } = await import('../store/postgres/schema.js')
   return await migrate(address)
+}
+
+function refuseOthers(address: string): void {
+  if (!isDatabaseUrl(address)) throw new TypeError(`no store of this kind: ${schemeOnly(address)}`)
 }

@@ -10,6 +10,7 @@ import type { Logger } from '../parts/logger.js'
 import type { Repositories } from '../parts/repositories.js'
 import type { Store } from '../parts/store.js'
 import { Schema, type SchemaError } from '../schema.js'
+import { isStoreAddress } from '../store/address.js'
 
 /** Pages in a host: it tells who looks. */
 export interface HostPages {
@@ -93,7 +94,7 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
 const options = settings.filter(({ isOption }) => isOption)
 const values = new Schema<object>(
   objectSchema({ ...schemasOf(options, false), metrics: { type: 'boolean' }, commands: { type: 'boolean' } }, false),
-  { formats: { 'address-or-cidr': isTrustedProxy } },
+  { formats: { 'address-or-cidr': isTrustedProxy, 'postgres://USER:PASSWORD@HOST/DATABASE': isStoreAddress } },
 )
 
 /**

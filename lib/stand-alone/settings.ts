@@ -5,7 +5,7 @@ import { errorMessage, SettingsError } from '../errors.js'
 import { isTrustedProxy } from '../http/client-address.js'
 import type { CompatibleApiName } from '../http/compatible/apis.js'
 import { Schema, type SchemaError } from '../schema.js'
-import { withoutPassword } from '../store/address.js'
+import { isStoreAddress, schemeOnly } from '../store/address.js'
 import type { ServerLimits } from './http-server.js'
 
 /** The settings of a stand-alone service; config/README.md says what each means. */
@@ -46,7 +46,11 @@ type Tree = { [key: string]: SettingValue | Tree }
 export const schema = objectSchema(schemasOf(settings, true), true)
 
 const valid = new Schema<Settings>(schema, {
-  formats: { 'address-or-cidr': isTrustedProxy, 'metrics-address': isMetricsAddress },
+  formats: {
+    'address-or-cidr': isTrustedProxy,
+    'metrics-address': isMetricsAddress,
+    'postgres://USER:PASSWORD@HOST/DATABASE': isStoreAddress,
+  },
 })
 
 /**
@@ -96,12 +100,17 @@ function describeSettingsError({ instancePath, keyword, params, data, message }:
   }
   const allowed: unknown = params['allowedValues']
   const rule = Array.isArray(allowed) ? `must be one of ${allowed.join(', ')}` : String(message)
-  return `bad setting ${key} (${source}) = ${shown(data)}: ${rule}`
+  return `bad setting ${key} (${source}) = ${key === 'store' ? schemeShown(data) : shown(data)}: ${rule}`
 }
 
-/** Somebody's password may be in what was meant for the store. */
+/** Shows a value, unless it may have been meant for the store: somebody's password may be in it. */
 function shown(value: unknown): string {
-  return withoutPassword(JSON.stringify(value))
+  const text = JSON.stringify(value)
+  return /@|postgres|password/i.test(text) ? schemeShown(value) : text
+}
+
+function schemeShown(value: unknown): string {
+  return JSON.stringify(schemeOnly(typeof value === 'string' ? value : ''))
 }
 
 function readFile(path: string): Tree {
@@ -110,8 +119,13 @@ function readFile(path: string): Tree {
     if (isTree(content)) return content
     throw new Error('it must be a JSON object')
   } catch (cause) {
-    throw new SettingsError(`the settings file ${path} cannot be read: ${errorMessage(cause)}`, { cause })
+    throw new SettingsError(`the settings file ${path} cannot be read: ${withoutExcerpt(errorMessage(cause))}`)
   }
+}
+
+/** Of a text that is no JSON, V8 shows what stands around the fault: a part of a password, perhaps. */
+function withoutExcerpt(message: string): string {
+  return message.replace(/, (?:\.{3})?"[^]*"(?:\.{3})?(?= is not valid JSON$)/, '')
 }
 
 /** Whatever else is in it is the schema's to judge. */

@@ -268,12 +268,12 @@ t.test(
       [
         {},
         { store: 'mysql://u:secret@localhost/d' },
-        'bad setting store (FILE) = "mysql://***@localhost/d": must match pattern "^(?:level:.|postgres(?:ql)?://.)"',
+        'bad setting store (FILE) = "mysql:***": must match pattern "^(?:level:.|postgres(?:ql)?://.)"',
       ],
       [
         { COMMIT_STATUS_STOER: 'postgres://u:secret@h?sslpassword=secret' },
         {},
-        'unknown setting COMMIT_STATUS_STOER = "postgres://***@h?sslpassword=***": no setting has this variable',
+        'unknown setting COMMIT_STATUS_STOER = "postgres:***": no setting has this variable',
       ],
       [{}, { repositories: null }, 'bad setting repositories (FILE) = null: must be string'],
       [

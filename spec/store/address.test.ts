@@ -9,11 +9,18 @@ t.test('The address of a LevelDB store is its kind and its folder', async (t) =>
 })
 
 t.test('There are no other kinds', async (t) => {
-  for (const address of ['mysql://u:secret@localhost/d', 'memory', 'postgres:', 'postgres://']) {
-    await t.rejects(openStore(address), {
-      name: 'TypeError',
-      message: `no store of this kind: ${address.replace('u:secret', '***')}`,
-    })
+  const shown: Record<string, string> = {
+    'mysql://u:secret@localhost/d': 'mysql:***',
+    'u:secret@localhost': 'u:***',
+    memory: '***',
+    'postgres:': 'postgres:***',
+    'postgres://': 'postgres:***',
+    'postgres:/u:secret@localhost/d': 'postgres:***',
+  }
+  for (const [address, expected] of Object.entries(shown)) {
+    const refusal = { name: 'TypeError', message: `no store of this kind: ${expected}` }
+    await t.rejects(openStore(address), refusal)
+    await t.rejects(migrateStore(address), refusal)
   }
 })
 
