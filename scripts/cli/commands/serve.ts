@@ -1,5 +1,4 @@
 import { mkdir } from 'node:fs/promises'
-import { constants } from 'node:os'
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
@@ -9,6 +8,7 @@ import { shellWord } from '../../../lib/pages/shell-word.js'
 import type { Settings } from '../../../lib/stand-alone/settings.js'
 import { levelFolder, withoutPassword } from '../../../lib/store/address.js'
 import { retryWhileLocked } from '../connection/retry-while-locked.js'
+import { onStopSignal } from '../connection/stop-signals.js'
 import { explain } from '../terminal/help.js'
 
 export function serveCommand(program: Command): void {
@@ -25,7 +25,7 @@ export function serveCommand(program: Command): void {
       const settings = settingsOf(command)
       setFlagsFromString(`--heap-growing-percent=${GARBAGE_PERCENT}`)
       // From now on: a signal during the start ends the service as orderly as one after it.
-      const stopped = signal()
+      const stopped = new Promise((resolve) => onStopSignal(['SIGTERM', 'SIGINT'], resolve))
       // Only here: to load libgit2 would double the time that every other command takes.
       const { startStandAlone } = await import('../../../lib/stand-alone/stand-alone.js')
       if (isDefaultFolder(settings)) await mkdir(settings.repositories, { recursive: true })
@@ -76,21 +76,6 @@ function endAfter(seconds: number): void {
     console.error(`commit-status: the service did not come to its end within ${seconds} s`)
     process.exit(1)
   }, seconds * 1000).unref()
-}
-
-/**
- * Resolves at the first signal to stop; the next one ends the process at once, also where the system does not do so by
- * itself, as with the first process of a container. What was acknowledged is on disk.
- */
-async function signal(): Promise<void> {
-  await new Promise<void>((resolve) => {
-    let signals = 0
-    const stop = (name: NodeJS.Signals) => {
-      if (++signals > 1) process.exit(128 + constants.signals[name])
-      resolve()
-    }
-    process.on('SIGTERM', stop).on('SIGINT', stop)
-  })
 }
 
 function settingsHelp(): string {
