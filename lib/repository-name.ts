@@ -9,9 +9,20 @@ export interface RepositoryName {
 /** 1-100 of `A-Z a-z 0-9 . _ -`, not starting with `.` or `-`: safe in a path, a key and a log line. */
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$/
 
-/** Whether `text` may name an owner or a user ("Limits" in http/api.md). */
+/**
+ * The name in place of a user's where the program that the service lives in reports on its own account. No user has
+ * it: else such a user's reports would count as the program's.
+ */
+export const HOST_USER = 'host'
+
+/** Whether `text` may name an owner ("Limits" in http/api.md). */
 export function isOwnerName(text: string): boolean {
   return NAME.test(text)
+}
+
+/** Whether `text` may name a user. */
+export function isUserName(text: string): boolean {
+  return text !== HOST_USER && NAME.test(text)
 }
 
 /**

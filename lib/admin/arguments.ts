@@ -1,14 +1,22 @@
 import { ArgumentError } from '../errors.js'
 import { parseObjectId, type ObjectId } from '../object-id.js'
 import type { TokenLimits } from '../parts/token-limits.js'
-import { isOwnerName, parseRepositoryName, type RepositoryName } from '../repository-name.js'
+import { HOST_USER, isOwnerName, parseRepositoryName, type RepositoryName } from '../repository-name.js'
 import { isPattern, PATTERN_RULE } from '../verdict/pattern.js'
 
 /*
  * What an admin names, checked where it enters. All throw ArgumentError for what breaks the name rules.
  */
 
+/** A user who is to be let in or given something: none may be called as the program that reports for itself. */
 export function checkUser(user: string): string {
+  if (user === HOST_USER)
+    throw new ArgumentError(`nobody can be called ${HOST_USER}: it is the program that an embedded service lives in`)
+  return checkFormerUser(user)
+}
+
+/** A user from whom something is taken: it may be one of a time when more names could be given. */
+export function checkFormerUser(user: string): string {
   if (!isOwnerName(user))
     throw new ArgumentError(
       `${JSON.stringify(user)} is no user name: 1 to 100 of A-Z a-z 0-9 . _ -, not starting with . or -`,

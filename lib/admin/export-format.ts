@@ -17,7 +17,7 @@ import {
 import type { RepositoryStatus } from '../parts/store-administration.js'
 import { limitsOf } from '../parts/token-limits.js'
 import { parseFields } from '../report.js'
-import { isOwnerName, parseRepositoryName, type RepositoryName } from '../repository-name.js'
+import { isOwnerName, isUserName, parseRepositoryName, type RepositoryName } from '../repository-name.js'
 import { Schema } from '../schema.js'
 import { checkLimits, checkTokenName, ID } from './arguments.js'
 import { jsonLine } from './ndjson.js'
@@ -267,7 +267,10 @@ function reporterOf({ user, token }: Reporter): Reporter {
 }
 
 function target(on: string): Pick<Grant, 'owner' | 'repository'> {
-  if (!on.includes('/')) return { owner: checkedUser(on) }
+  if (!on.includes('/')) {
+    if (!isOwnerName(on)) throw new Error(`${JSON.stringify(on)} is no name of an owner`)
+    return { owner: on }
+  }
   const repository = checkedRepository(on)
   return { owner: repository.owner, repository }
 }
@@ -279,7 +282,7 @@ function checkedRepository(full: string): RepositoryName {
 }
 
 function checkedUser(name: string): string {
-  if (!isOwnerName(name)) throw new Error(`${JSON.stringify(name)} is no name of a user`)
+  if (!isUserName(name)) throw new Error(`${JSON.stringify(name)} is no name of a user`)
   return name
 }
 

@@ -26,6 +26,7 @@ import {
 } from './administration.js'
 import {
   checkCommit,
+  checkFormerUser,
   checkLimits,
   checkRepository,
   checkTokenId,
@@ -118,7 +119,7 @@ export class LocalAdministration implements Administration {
   }
 
   async endSignIns(user: string, by?: Actor): Promise<number> {
-    const ended = this.#signIns().sessions.endAll(checkUser(user))
+    const ended = this.#signIns().sessions.endAll(checkFormerUser(user))
     this.#audit(by, { user, ended }, 'sessions ended')
     return await Promise.resolve(ended)
   }
@@ -132,7 +133,7 @@ export class LocalAdministration implements Administration {
   }
 
   async revokeAccess(on: string, user: string, by?: Actor): Promise<void> {
-    const removed = await this.#store.grants.remove({ ...grantTarget(on), user: checkUser(user) })
+    const removed = await this.#store.grants.remove({ ...grantTarget(on), user: checkFormerUser(user) })
     if (!removed) throw new AdministrationError(`${user} has no grant on ${on}`)
     this.#audit(by, { on, user }, 'access revoked')
   }

@@ -6,6 +6,7 @@ import type { Logger } from '../parts/logger.js'
 import type { TokenRecord } from '../parts/records.js'
 import { limitsOf, type TokenLimits } from '../parts/token-limits.js'
 import type { TokenStore } from '../parts/store.js'
+import { HOST_USER } from '../repository-name.js'
 import { digestToken, makeToken, type TokenDigest } from './token.js'
 
 /** The last use of a token is kept to the hour, and written down this often. */
@@ -77,6 +78,8 @@ export class Tokens implements Prompt<Authenticator> {
 
   #identity(digest: TokenDigest, record: TokenRecord | undefined): Identity | undefined {
     if (!record || !timingSafeEqual(Buffer.from(record.digest), Buffer.from(digest.digest))) return undefined
+    // As it may be of a time when more names could be given.
+    if (record.user === HOST_USER) return undefined
     const now = this.#clock.now()
     // Not `now >= …`: of what is no time, that would make a token without an end.
     if (record.expires_at !== null && !(now < Date.parse(record.expires_at))) return undefined

@@ -17,7 +17,7 @@ import { Waiting } from '../http/waiting.js'
 import { cacheShares } from '../parts/cache-shares.js'
 import { silentLogger, type Logger } from '../parts/logger.js'
 import { noopMeter, type Meter } from '../parts/meter.js'
-import { parseRepositoryName, type RepositoryName } from '../repository-name.js'
+import { HOST_USER, parseRepositoryName, type RepositoryName } from '../repository-name.js'
 import { InFlight } from '../service/in-flight.js'
 import { Waits } from '../service/waits.js'
 import { StatusEvents } from '../service/status-events.js'
@@ -264,7 +264,10 @@ async function openCommands(
 
 /** For whom a host asks: a user, or whom `authenticate` has told, with the limits of the token. */
 function callerFor(user: unknown): Caller {
-  return isIdentity(user) ? callerOf(user) : { user: checkUser(user) }
+  const caller = isIdentity(user) ? callerOf(user) : { user: checkUser(user) }
+  if (caller.user === HOST_USER)
+    throw new TypeError(`no user can be called ${HOST_USER}: that is this program, for which the user is left out`)
+  return caller
 }
 
 /** Of a value that is no name, nobody knows whom the host meant. */

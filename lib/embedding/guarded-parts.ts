@@ -1,4 +1,5 @@
 import { isAbsolute } from 'node:path'
+import { PartError } from '../errors.js'
 import { ACCESS, type Access, type AccessPolicy } from '../parts/access-policy.js'
 import type { Authenticator, Identity } from '../parts/authenticator.js'
 import { systemClock, type Clock } from '../parts/clock.js'
@@ -7,6 +8,7 @@ import type { Logger } from '../parts/logger.js'
 import type { Repositories, Repository } from '../parts/repositories.js'
 import { recordSchema } from '../parts/records.js'
 import { tokenLimitMembers } from '../parts/token-limits.js'
+import { HOST_USER } from '../repository-name.js'
 import { Schema } from '../schema.js'
 import { callPart, ignoreLateResult, type PartCall } from './guarded-call.js'
 
@@ -23,8 +25,11 @@ export function guardRepositories(part: Repositories, guard: PartCall): Reposito
 
 export function guardAuthenticator(part: Authenticator, guard: PartCall): Authenticator {
   return {
-    authenticate: async (token) =>
-      await callPart(guard, 'authenticate', () => part.authenticate(token), isIdentityOrNothing),
+    authenticate: async (token) => {
+      const identity = await callPart(guard, 'authenticate', () => part.authenticate(token), isIdentityOrNothing)
+      refuseHost(guard, 'authenticate', identity?.user)
+      return identity
+    },
   }
 }
 
@@ -97,6 +102,12 @@ export const isIdentity = new Schema<Identity>(
 
 function isIdentityOrNothing(answer: unknown): answer is Identity | undefined {
   return answer === undefined || isIdentity(answer)
+}
+
+/** Of a user by that name, reports would count as the host's own. */
+export function refuseHost({ part }: PartCall, method: string, user: string | undefined): void {
+  if (user === HOST_USER)
+    throw new PartError(`${part}.${method}() answered the user ${HOST_USER}: no user can have the name of the host`)
 }
 
 function isAccess(answer: unknown): answer is Access {

@@ -16,6 +16,7 @@ import { SessionCookie } from '../pages/session-cookie.js'
 import { NOBODY, type Visitors } from '../pages/visitor.js'
 import type { StatusService } from '../service/status-service.js'
 import { callPart, type PartCall } from './guarded-call.js'
+import { refuseHost } from './guarded-parts.js'
 import type { Parts } from './open-parts.js'
 import type { HostPages } from './options.js'
 
@@ -101,6 +102,7 @@ export function openPages(pages: HostPages | OwnPages, parts: OpenPagesParts): R
 function hostVisitors(pages: HostPages, guard: PartCall): Visitors {
   return async (request) => {
     const user = await callPart(guard, 'session', () => pages.session(request), isUserOrNothing)
+    refuseHost(guard, 'session', user)
     if (user === '') throw new PartError('pages.session() answered an empty text')
     return user === undefined ? NOBODY : { user, hasSession: false }
   }

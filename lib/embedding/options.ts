@@ -16,7 +16,7 @@ import { isStoreAddress } from '../store/address.js'
 export interface HostPages {
   /** What the addresses of pages begin with, `/status` for one; default: nothing. */
   readonly base?: string
-  /** The user whose session a request has, as the host knows it; `undefined` for nobody. */
+  /** The user whose session a request has, as the host knows it; `undefined` for nobody, and never `host`. */
   session(request: IncomingMessage): string | undefined | Promise<string | undefined>
   /** Where to sign in. */
   readonly signInUrl?: string

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { ServiceError } from '../errors.js'
 import { headerValues } from '../http/header-values.js'
 import type { Meter } from '../parts/meter.js'
-import { isOwnerName } from '../repository-name.js'
+import { isUserName } from '../repository-name.js'
 import { NOBODY, type Visitors } from './visitor.js'
 
 /** In what a proxy proves that it is the one. */
@@ -35,7 +35,7 @@ export function proxyVisitors({ header, secret, isTrusted, meter }: ProxySignIn)
     // Of two, the proxy may have added one to that of its client.
     if (more.length > 0) throw new ServiceError('malformed_request')
     if (user === '') return NOBODY
-    if (!isOwnerName(user)) throw new ServiceError('user_invalid')
+    if (!isUserName(user)) throw new ServiceError('user_invalid')
     return { user, hasSession: false }
   }
 }

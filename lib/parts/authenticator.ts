@@ -2,6 +2,7 @@ import type { TokenLimits } from './token-limits.js'
 
 /** Who a token speaks for, and what it may be used for. */
 export interface Identity extends TokenLimits {
+  /** Not `host`, which is the program that the service lives in. */
   readonly user: string
   /** The API wants `repo` among them. */
   readonly scopes: readonly string[]

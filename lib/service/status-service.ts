@@ -21,7 +21,7 @@ import type { Meter } from '../parts/meter.js'
 import type { Repository } from '../parts/repositories.js'
 import type { Store } from '../parts/store.js'
 import { parseFields, parseShape, parseState } from '../report.js'
-import type { RepositoryName } from '../repository-name.js'
+import { HOST_USER, type RepositoryName } from '../repository-name.js'
 import {
   failedContexts,
   serialisedList,
@@ -48,7 +48,7 @@ export interface JudgedCommit {
 type SentReport = Report & { readonly reporter: Reporter }
 
 /** What a status remembers of who reported it. */
-export function reporterOf({ user = 'host', tokenId }: Caller): Reporter {
+export function reporterOf({ user = HOST_USER, tokenId }: Caller): Reporter {
   return { user, token: tokenId ?? null }
 }
 
