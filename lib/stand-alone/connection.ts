@@ -100,6 +100,12 @@ export class Connection {
     return this.#socket.writableLength
   }
 
+  /** Whether a request with the header Upgrade has yet to arrive whole. */
+  get awaitsUpgrade(): boolean {
+    const request = this.#latest?.request
+    return request?.complete === false && request.headers.upgrade !== undefined && this.#last === undefined
+  }
+
   /**
    * To be called now and then: a client that takes nothing of what is sent to it for so long is cut off. A part taken
    * counts (node:net looks at that), so nobody is cut off who takes anything.

@@ -83,7 +83,12 @@ export class HttpServer {
     }
     server.on('connection', (socket) => {
       this.#taken++
-      this.#connections.set(socket, new Connection(socket, begin))
+      const connection = new Connection(socket, begin)
+      this.#connections.set(socket, connection)
+      // With the header Upgrade, node:http says nothing of a body that is cut.
+      socket.on('end', () => {
+        if (connection.awaitsUpgrade) server.emit('clientError', new Error('the request was cut'), socket)
+      })
       socket.on('close', () => this.#connections.delete(socket))
     })
     server.on('drop', () => {

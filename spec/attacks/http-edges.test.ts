@@ -1,6 +1,7 @@
 // Requests that are HTTP and that few clients send. An adversary sent CONNECT behind a report on one connection: it got
-// no answer, and the report lost its own. A client that closed its sending side after its request lost its answer, and
-// a body with a transfer coding that nobody decodes was read as if it had none.
+// no answer, and the report lost its own. A client that closed its sending side after its request lost its answer, a
+// body with a transfer coding that nobody decodes was read as if it had none, and a report that was cut was waited for
+// where it wanted to upgrade to something.
 import t from 'tap'
 import { embed, fetchJson, listen } from '../fixtures/embedded.js'
 import { hostCommit } from '../fixtures/hosted-commit.js'
@@ -45,6 +46,24 @@ t.test('A client that closes its sending side after its requests gets its answer
     t.equal((await socket.answer()).status, 200)
     t.equal(await socket.ended(), '')
   }
+})
+
+t.test('A report that is cut is 400 at once, whatever it wants to upgrade to', { timeout: 10_000 }, async (t) => {
+  const { service, token, reportPath, stored } = await hostCommit(t)
+  const upgrades = [{}, { Connection: 'Upgrade', Upgrade: 'websocket' }, { Connection: 'Upgrade', Upgrade: 'h2c' }]
+  const bodies = [{ 'Content-Length': '100' }, { 'Transfer-Encoding': 'chunked' }]
+  for (const headers of upgrades.flatMap((upgrade) => bodies.map((body) => ({ ...upgrade, ...body })))) {
+    for (const before of ['', requestHead('GET', '/healthz')]) {
+      const socket = await RawSocket.open(t, service.url, { allowHalfOpen: true })
+      const head = requestHead('POST', reportPath, { Authorization: `Bearer ${token}`, ...headers })
+      await socket.send(before + head + '10\r\n{"state"')
+      socket.end()
+      if (before !== '') t.equal((await socket.answer()).status, 200)
+      refused(t, await socket.answer(), 400, 'malformed HTTP request', JSON.stringify(headers))
+      t.equal(await socket.ended(), '')
+    }
+  }
+  t.strictSame(await stored(), [])
 })
 
 t.test('A transfer coding besides chunked is 501, and nothing is saved', async (t) => {
