@@ -48,8 +48,8 @@ export const MAX_COMMITS = 1000
  */
 export interface Administration {
   /**
-   * @param request.expiresAt ISO 8601, `null`: never; its limits, if any, stay those of the token: another one has
-   *   other limits
+   * @param request.expiresAt ISO 8601, within 100 years, `null`: never; its limits, if any, stay those of the token:
+   *   another one has other limits
    */
   createToken(
     request: { user: string; name: string; scopes: readonly string[]; expiresAt: string | null } & TokenLimits,

@@ -63,6 +63,24 @@ export function checkTokenName(name: string): string {
   return name
 }
 
+/** A token that is to work for longer is one that never expires, or a slip of the pen. */
+const MAX_YEARS = 100
+const YEAR_MILLISECONDS = 365.25 * 24 * 60 * 60 * 1000
+
+/**
+ * When a token is to expire.
+ * @param expiresAt ISO 8601, `null`: never
+ * @param now milliseconds since 1970 UTC, as what is returned
+ */
+export function checkExpiry(expiresAt: string | null, now: number): number | null {
+  if (expiresAt === null) return null
+  const time = Date.parse(expiresAt)
+  if (Number.isNaN(time)) throw new ArgumentError(`${expiresAt} is no time`)
+  if (time > now + MAX_YEARS * YEAR_MILLISECONDS)
+    throw new ArgumentError(`a token expires within ${MAX_YEARS} years or never, and ${expiresAt} is later`)
+  return time
+}
+
 /** As many repositories, and as many patterns, a token may be limited to. */
 const MAX_LIMITS = 100
 

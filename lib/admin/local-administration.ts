@@ -26,6 +26,7 @@ import {
 } from './administration.js'
 import {
   checkCommit,
+  checkExpiry,
   checkFormerUser,
   checkLimits,
   checkRepository,
@@ -81,8 +82,7 @@ export class LocalAdministration implements Administration {
     request: { user: string; name: string; scopes: readonly string[]; expiresAt: string | null } & TokenLimits,
     by?: Actor,
   ): Promise<{ token: string } & ListedToken> {
-    const expiresAt = request.expiresAt === null ? null : Date.parse(request.expiresAt)
-    if (Number.isNaN(expiresAt)) throw new ArgumentError(`${String(request.expiresAt)} is no time`)
+    const expiresAt = checkExpiry(request.expiresAt, this.#parts.clock.now())
     const unknown = request.scopes.find((scope) => scope !== 'repo')
     if (unknown !== undefined) throw new ArgumentError(`there is no scope ${unknown}`)
     checkLimits(request)

@@ -309,6 +309,11 @@ const refusals: [asked: string, call: (admin: Administration) => Promise<unknown
   ],
   ['a time that is none', (admin) => admin.createToken({ ...token, expiresAt: 'soon' }), 'soon is no time'],
   [
+    'a time that is hardly meant',
+    (admin) => admin.createToken({ ...token, expiresAt: '+021191-01-31T12:00:00.000Z' }),
+    'a token expires within 100 years or never, and +021191-01-31T12:00:00.000Z is later',
+  ],
+  [
     'revoking what can be no token',
     (admin) => admin.revokeToken('..'),
     '".." is no id of a token, as token list shows it',

@@ -1,7 +1,7 @@
 // Commands with arguments that nobody means. An adversary ran 85 of them: wrong names and times ended with the exit
-// status of a failure, or were taken for something else (30 February for 2 March), a link in a repository made root
-// write a file wherever it led, an import kept the worse of two lines or fixed a status in the far future, and a folder
-// below /proc was waited for without end.
+// status of a failure, or were taken for something else (30 February for 2 March, 999999 weeks for a time that tokens
+// have), a link in a repository made root write a file wherever it led, an import kept the worse of two lines or fixed
+// a status in the far future, and a folder below /proc was waited for without end.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -37,6 +37,8 @@ t.test('Wrong use is exit status 2: a name, an id or a time that breaks its rule
     ['token', 'create', 'alice', '--expires', '2031-13-01'],
     ['token', 'create', 'alice', '--expires', '2031-01-31x'],
     ['token', 'create', 'alice', '--expires', '0s'],
+    ['token', 'create', 'alice', '--expires', '999999w'],
+    ['token', 'create', 'alice', '--expires', '9999-12-31'],
     ['store', 'prune', '--older-than', '2021-02-29'],
   ]
   await bothWays(t, async (t, place) => {
