@@ -83,7 +83,7 @@ t.test('What stands where the socket belongs, and listens no more, is replaced',
 
 t.test('A service whose socket cannot be opened serves without, says so, and closes as usual', async (t) => {
   const store = join(t.testdir({}), 'store')
-  mkdirSync(store)
+  mkdirSync(store, { mode: 0o700 })
   writeFileSync(join(store, 'admin'), 'in the way')
   await t.test('all the same', async (t) => {
     const service = await startService(t, { settings: { store: `level:${store}` } })

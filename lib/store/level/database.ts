@@ -9,6 +9,7 @@ import { SPACE_PROBE } from './disk-space.js'
 import { Inspection } from './files/inspection.js'
 import { noteLost } from './files/lost.js'
 import { makeFolder } from './make-folder.js'
+import { makeFilesPrivate } from './private-files.js'
 
 declare module 'level' {
   // eslint-disable-next-line @typescript-eslint/no-unused-vars -- as they are published
@@ -85,6 +86,7 @@ export class LevelDatabase {
       const lost = await noteLost(folder, inspection?.lostInLogs ?? [])
       const level = new Level(folder, { createIfMissing })
       await level.open()
+      await makeFilesPrivate(folder)
       await rm(join(folder, SPACE_PROBE), { force: true })
       return new LevelDatabase(folder, level, inspection, lost)
     } catch (error) {

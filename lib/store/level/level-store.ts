@@ -7,6 +7,7 @@ import { LevelContents } from './contents.js'
 import { LevelDatabase } from './database.js'
 import { LevelGrants } from './grants.js'
 import { LevelMaintenance } from './maintenance.js'
+import { permissionsOfOthers } from './private-files.js'
 import { LevelStatuses } from './statuses.js'
 import { LevelTokens } from './tokens.js'
 import { LevelWriter } from './writer.js'
@@ -16,6 +17,10 @@ const DAMAGED =
   'what lies in it is answered with 500, ' +
   'and nothing is accepted. See what it is with commit-status store verify, and restore the store from a backup; ' +
   'to go on without what a log has lost, remove lost.txt from its folder'
+
+const OPEN_TO_OTHERS =
+  'the folder of the store is open to others than its owner, and digests of tokens and what is private are in it: ' +
+  'chmod it to 700'
 
 /** A store in one LevelDB folder. */
 export class LevelStore implements Store {
@@ -54,7 +59,10 @@ export class LevelStore implements Store {
     meter: Meter = noopMeter,
     shares: CacheShares = cacheShares(),
   ): Promise<LevelStore> {
-    return new LevelStore(await LevelDatabase.open(folder), logger, meter, shares)
+    const database = await LevelDatabase.open(folder)
+    const mode = await permissionsOfOthers(folder)
+    if (mode !== undefined) logger.warn({ store: folder, mode }, OPEN_TO_OTHERS)
+    return new LevelStore(database, logger, meter, shares)
   }
 
   async renameRepository(from: RepositoryName, to: RepositoryName): Promise<void> {

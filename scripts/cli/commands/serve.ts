@@ -29,6 +29,8 @@ export function serveCommand(program: Command): void {
       // Only here: to load libgit2 would double the time that every other command takes.
       const { startStandAlone } = await import('../../../lib/stand-alone/stand-alone.js')
       if (isDefaultFolder(settings)) await mkdir(settings.repositories, { recursive: true })
+      // Files of the store are its user's alone, whoever may enter its folder.
+      process.umask(0o077)
       const script = fileURLToPath(new URL('../../../../scripts/commit-status', import.meta.url))
       const isUsual = isDefaultFolder(settings) && settings.store === defaultSettings().store
       const parts = { command: commandOf(script, settings, isUsual) }

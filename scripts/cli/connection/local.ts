@@ -15,6 +15,8 @@ export async function withLocalAdministration<T>(
   use: (administration: Administration, interrupted: AbortSignal) => Promise<T>,
 ): Promise<T> {
   if (folder !== undefined) await refuseForeign(folder)
+  // As in the service: files of the store are its user's alone.
+  process.umask(0o077)
   const interruption = new Interruption()
   try {
     const { signal } = interruption
