@@ -1,3 +1,4 @@
+import { ServiceError } from '../errors.js'
 import type { Route } from '../http/room.js'
 import { parseRepositoryName, type RepositoryName } from '../repository-name.js'
 import type { Caller } from '../service/repository-access.js'
@@ -29,7 +30,7 @@ export function homeRoutes(parts: PagesParts): readonly Route[] {
         const rows = await Promise.all(shown.map(async (name) => await rowOf(parts, callerOf(frame), name)))
         const home = {
           base,
-          rows,
+          rows: rows.filter((row) => row !== undefined),
           text,
           hasMore: found.length > MAX_ROWS,
           service: address.of(request),
@@ -44,8 +45,11 @@ export function homeRoutes(parts: PagesParts): readonly Route[] {
   ]
 }
 
-/** What cannot be told of one repository must not keep the others from being shown. */
-async function rowOf(parts: PagesParts, caller: Caller, name: RepositoryName): Promise<HomeRow> {
+/**
+ * What cannot be told of one repository must not keep the others from being shown.
+ * @returns `undefined` where the caller may not read it: the list may be from before it was made private, or removed
+ */
+async function rowOf(parts: PagesParts, caller: Caller, name: RepositoryName): Promise<HomeRow | undefined> {
   const { service, log, logger } = parts
   const nothing = { name, branch: undefined, commit: undefined }
   try {
@@ -55,6 +59,7 @@ async function rowOf(parts: PagesParts, caller: Caller, name: RepositoryName): P
     const { states } = await service.states(caller, name, [commit.hex])
     return { name, branch, commit: await log.one(repository, commit), state: states[commit.hex]?.state ?? null }
   } catch (error) {
+    if (error instanceof ServiceError && error.status < 500) return undefined
     logger.warn({ err: error, repository: name.full }, 'a repository is shown without its state')
     return { ...nothing, state: undefined }
   }
