@@ -142,7 +142,12 @@ export const settings: readonly Setting[] = Object.freeze([
     key: 'publicUrl',
     environment: 'COMMIT_STATUS_PUBLIC_URL',
     default: '',
-    rule: { type: 'string', pattern: '^(?:https?://[\\w.:\\[\\]-]+(?:/[\\w/.~%-]*)?)?$', maxLength: 1000 },
+    rule: {
+      type: 'string',
+      pattern: '^(?:https?://[\\w.:\\[\\]-]+(?:/[\\w/.~%-]*)?)?$',
+      format: 'path-without-//',
+      maxLength: 1000,
+    },
     meaning: 'where people see the service: what links begin with; without it, what the client or a trusted proxy says',
     isOption: true,
   },

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { objectSchema, schemasOf, settings } from '../../config/settings.js'
 import { isTrustedProxy } from '../http/client-address.js'
 import type { CompatibleApiName } from '../http/compatible/apis.js'
+import { isPathWithoutDoubleSlash } from '../http/public-address.js'
 import type { AccessPolicy } from '../parts/access-policy.js'
 import type { Authenticator } from '../parts/authenticator.js'
 import type { Clock } from '../parts/clock.js'
@@ -94,7 +95,13 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
 const options = settings.filter(({ isOption }) => isOption)
 const values = new Schema<object>(
   objectSchema({ ...schemasOf(options, false), metrics: { type: 'boolean' }, commands: { type: 'boolean' } }, false),
-  { formats: { 'address-or-cidr': isTrustedProxy, 'postgres://USER:PASSWORD@HOST/DATABASE': isStoreAddress } },
+  {
+    formats: {
+      'address-or-cidr': isTrustedProxy,
+      'path-without-//': isPathWithoutDoubleSlash,
+      'postgres://USER:PASSWORD@HOST/DATABASE': isStoreAddress,
+    },
+  },
 )
 
 /**

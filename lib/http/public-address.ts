@@ -73,6 +73,11 @@ export class PublicAddress {
   }
 }
 
+/** Whether links that begin with the path of a public URL stay there: browsers take what is behind `//` for a host. */
+export function isPathWithoutDoubleSlash(publicUrl: string): boolean {
+  return !/^\w+:\/\/.*\/\//.test(publicUrl)
+}
+
 /** The path of a public URL, without a slash at its end; empty for none. */
 export function pathOf(publicUrl: string): string {
   return publicUrl === '' ? '' : new URL(publicUrl).pathname.replace(/\/+$/, '')

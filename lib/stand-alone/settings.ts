@@ -4,6 +4,7 @@ import { objectSchema, schemasOf, settings, type Setting, type SettingValue } fr
 import { errorMessage, SettingsError } from '../errors.js'
 import { isTrustedProxy } from '../http/client-address.js'
 import type { CompatibleApiName } from '../http/compatible/apis.js'
+import { isPathWithoutDoubleSlash } from '../http/public-address.js'
 import { Schema, type SchemaError } from '../schema.js'
 import { isStoreAddress, schemeOnly } from '../store/address.js'
 import type { ServerLimits } from './http-server.js'
@@ -48,6 +49,7 @@ export const schema = objectSchema(schemasOf(settings, true), true)
 const valid = new Schema<Settings>(schema, {
   formats: {
     'address-or-cidr': isTrustedProxy,
+    'path-without-//': isPathWithoutDoubleSlash,
     'metrics-address': isMetricsAddress,
     'postgres://USER:PASSWORD@HOST/DATABASE': isStoreAddress,
   },
