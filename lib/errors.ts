@@ -18,7 +18,7 @@ export const catalogue = {
   scope_missing: { status: 403, text: 'the token lacks the scope repo' },
   sudo_denied: { status: 403, text: 'nobody may act for another user' },
   request_forged: { status: 403, text: 'the form was not sent by a page of this service' },
-  user_invalid: { status: 403, text: 'the user that the reverse proxy names breaks the name rules' },
+  user_invalid: { status: 403, text: 'the user that the reverse proxy or the host names breaks the name rules' },
   write_denied: { status: 403, text: 'write access to the repository is required' },
   context_denied: { status: 403, text: 'the token may not report this context' },
   repository_not_found: { status: 404, text: 'repository not found' },

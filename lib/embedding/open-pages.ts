@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Administration } from '../admin/administration.js'
 import type { Sessions } from '../auth/sessions.js'
-import { PartError } from '../errors.js'
+import { PartError, ServiceError } from '../errors.js'
 import { CommitLog } from '../git/commit-log.js'
 import type { GitProcesses } from '../git/git-process.js'
 import type { Refs } from '../git/refs.js'
@@ -14,6 +14,7 @@ import { proxyVisitors } from '../pages/proxy-sign-in.js'
 import { ReadableRepositories } from '../pages/readable-repositories.js'
 import { SessionCookie } from '../pages/session-cookie.js'
 import { NOBODY, type Visitors } from '../pages/visitor.js'
+import { isOwnerName } from '../repository-name.js'
 import type { StatusService } from '../service/status-service.js'
 import { callPart, type PartCall } from './guarded-call.js'
 import { refuseHost } from './guarded-parts.js'
@@ -104,7 +105,10 @@ function hostVisitors(pages: HostPages, guard: PartCall): Visitors {
     const user = await callPart(guard, 'session', () => pages.session(request), isUserOrNothing)
     refuseHost(guard, 'session', user)
     if (user === '') throw new PartError('pages.session() answered an empty text')
-    return user === undefined ? NOBODY : { user, hasSession: false }
+    if (user === undefined) return NOBODY
+    // As one that a reverse proxy names.
+    if (!isOwnerName(user)) throw new ServiceError('user_invalid')
+    return { user, hasSession: false }
   }
 }
 

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { objectSchema, schemasOf, settings } from '../../config/settings.js'
+import { isOfApi, leadsToApi } from '../http/api-paths.js'
 import { isTrustedProxy } from '../http/client-address.js'
 import type { CompatibleApiName } from '../http/compatible/apis.js'
 import { isPathWithoutDoubleSlash } from '../http/public-address.js'
@@ -17,7 +18,10 @@ import { isStoreAddress } from '../store/address.js'
 export interface HostPages {
   /** What the addresses of pages begin with, `/status` for one; default: nothing. */
   readonly base?: string
-  /** The user whose session a request has, as the host knows it; `undefined` for nobody, and never `host`. */
+  /**
+   * The user whose session a request has, as the host knows it; `undefined` for nobody. One whose name breaks the rules
+   * of owners' names, or is `host`, is refused with 403.
+   */
   session(request: IncomingMessage): string | undefined | Promise<string | undefined>
   /** Where to sign in. */
   readonly signInUrl?: string
@@ -125,10 +129,12 @@ export function checkOptions(given: unknown): void {
 function checkPages(pages: unknown): void {
   if (!isObject(pages)) return
   const base: unknown = Reflect.get(pages, 'base') ?? ''
-  if (typeof base !== 'string' || !/^(?:\/[\w.~-]+)*$/.test(base))
+  if (typeof base !== 'string' || !/^(?:\/(?!\.{1,2}(?:\/|$))[\w.~-]+)*$/.test(base))
     throw new TypeError(
       'createCommitStatusService: the option pages.base must be like /status, without a slash at its end',
     )
+  if (base !== '' && (isOfApi(base) || leadsToApi(base)))
+    throw new TypeError(`createCommitStatusService: the option pages.base cannot be ${base}, which the APIs are under`)
   const url: unknown = Reflect.get(pages, 'signInUrl') ?? '/'
   if (typeof url !== 'string' || !/^(?:https?:\/)?\//.test(url))
     throw new TypeError(

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { Sessions } from '../auth/sessions.js'
 import type { OwnPages } from '../embedding/open-pages.js'
 import { errorMessage, StartError } from '../errors.js'
+import { isOfApi } from '../http/api-paths.js'
 import { coversEverybody } from '../http/client-address.js'
 import { pathOf } from '../http/public-address.js'
 import type { Clock } from '../parts/clock.js'
@@ -24,7 +25,9 @@ export async function ownPages(
 ): Promise<OwnPages | undefined> {
   if (pages === 'off') return undefined
   const { header, secretFile } = signIn
-  const ours = { base: pathOf(publicUrl), ...(signIn.url !== '' && { url: signIn.url }) }
+  const base = pathOf(publicUrl)
+  if (isOfApi(base)) throw new StartError(`publicUrl cannot have the path ${base}, which the APIs are under`)
+  const ours = { base, ...(signIn.url !== '' && { url: signIn.url }) }
   if (header === '') {
     if (secretFile === '') return { ...ours, sessions: new Sessions(clock) }
     throw new StartError('signIn.secretFile is of use with signIn.header alone, which is not set')

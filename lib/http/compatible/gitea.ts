@@ -3,6 +3,7 @@ import type { ServiceError } from '../../errors.js'
 import type { Eventual } from '../../parts/eventual.js'
 import { repositoryName } from '../../repository-name.js'
 import type { FoundRepository } from '../../service/repository-access.js'
+import { MOUNTS } from '../api-paths.js'
 import type { Answer } from '../exchange.js'
 import type { Call, CompatibleApi, Refused } from './api.js'
 import { credentialsIn } from './credentials.js'
@@ -93,7 +94,7 @@ export function gitea(operations: Operations): CompatibleApi {
   }
 
   return {
-    mounts: ['/gitea/api/v1'],
+    mounts: MOUNTS.gitea,
     credentials: credentialsIn(),
     headers: {},
     errorAnswer,

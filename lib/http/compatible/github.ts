@@ -3,6 +3,7 @@ import { catalogue, ServiceError } from '../../errors.js'
 import type { Eventual } from '../../parts/eventual.js'
 import { isOwnerName, repositoryName } from '../../repository-name.js'
 import type { FoundRepository } from '../../service/repository-access.js'
+import { MOUNTS } from '../api-paths.js'
 import type { Answer } from '../exchange.js'
 import type { Call, CompatibleApi, Refused } from './api.js'
 import { credentialsIn } from './credentials.js'
@@ -111,7 +112,7 @@ export function github(operations: Operations): CompatibleApi {
   }
 
   return {
-    mounts: ['/api/v3', '/github/api/v3'],
+    mounts: MOUNTS.github,
     credentials: credentialsIn(),
     headers: { 'X-GitHub-Media-Type': 'github.v3; format=json', 'X-GitHub-Enterprise-Version': VERSION },
     errorAnswer,

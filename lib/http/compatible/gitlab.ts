@@ -2,6 +2,7 @@ import type { State } from '../../commit-status.js'
 import { ServiceError } from '../../errors.js'
 import { andThen, type Eventual } from '../../parts/eventual.js'
 import type { FoundRepository } from '../../service/repository-access.js'
+import { MOUNTS } from '../api-paths.js'
 import type { Answer } from '../exchange.js'
 import type { Call, CompatibleApi } from './api.js'
 import { credentialsIn } from './credentials.js'
@@ -99,7 +100,7 @@ export function gitlab(operations: Operations): CompatibleApi {
   }
 
   return {
-    mounts: ['/api/v4', '/gitlab/api/v4'],
+    mounts: MOUNTS.gitlab,
     credentials: credentialsIn('private-token', 'job-token'),
     // One of the clients wants it without a charset.
     headers: { 'Content-Type': 'application/json' },

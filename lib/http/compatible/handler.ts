@@ -4,6 +4,7 @@ import { andThen, type Eventual } from '../../parts/eventual.js'
 import type { Logger } from '../../parts/logger.js'
 import type { Meter } from '../../parts/meter.js'
 import type { InFlight } from '../../service/in-flight.js'
+import { STRICT_MOUNT } from '../api-paths.js'
 import type { Authentication } from '../authentication.js'
 import { Exchange, errorAnswer, type Answer } from '../exchange.js'
 import { refuseMalformedEscapes, refuseTransferCodings, type Handler } from '../handler.js'
@@ -26,9 +27,6 @@ export interface CompatibleHandlerParts {
   readonly logger: Logger
   readonly meter: Meter
 }
-
-/** Where the strict API is, and Gitea's on a host that is named for it. */
-const STRICT_MOUNT = '/api/v1'
 
 /** An API, and where a request has found it. */
 interface Place {
