@@ -1,79 +1,32 @@
 import { execFile, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import https from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
-import t, { type Test } from 'tap'
-import { listen } from '../fixtures/embedded.js'
+import t from 'tap'
 import { makeRepositoryWithCommit } from '../fixtures/git.js'
 import { nginxIsMissing, startNginx } from '../fixtures/nginx.js'
+import { behindNginx, RECIPES, SECRET } from '../fixtures/nginx-recipes.js'
 import { chapter, codeBlocks } from '../fixtures/page.js'
 import { startService } from '../fixtures/service.js'
 import { visit } from '../fixtures/visit.js'
-
-const SECRET = 'of-twenty-four-characters'
-const OAUTH2_PROXY = chapter('config/pages.md', '## Behind nginx with oauth2-proxy')
-const AUTHELIA = chapter('config/pages.md', '## Behind Authelia')
 
 const LINKS = chapter('config/pages.md', '## Behind nginx, signing in by links')
 
 /** It needs a certificate. */
 const skip = nginxIsMissing || (spawnSync('openssl', ['version']).error !== undefined && 'there is no openssl')
 
-const [oauth2Locations = ''] = codeBlocks(OAUTH2_PROXY, 'nginx')
-const [autheliaLocations = ''] = codeBlocks(AUTHELIA, 'nginx')
-/** Of oauth2-proxy's, those that stay. */
-const staying = locationsOf(oauth2Locations).filter((text) => /^location (?:~|@anonymous)/.test(text))
-
-function locationsOf(text: string): string[] {
-  return text.split(/^(?=location )/m).map((location) => location.replaceAll(/^#.*$/gm, ''))
-}
-
-/**
- * nginx as the page says, before a service with the settings of the page, and in place of whoever signs people in a
- * server that knows them by a cookie, and answers as the real one does.
- */
-async function behindNginx(t: Test, locations: string, header: string) {
-  const folder = mkdtempSync(join(tmpdir(), 'nginx-'))
-  t.teardown(() => {
-    rmSync(folder, { recursive: true })
-  })
-  const secretFile = join(folder, 'secret')
-  writeFileSync(secretFile, `${SECRET}\n`)
-  const [json = ''] = codeBlocks(OAUTH2_PROXY, 'json')
-  const { trustedProxies, signIn } = JSON.parse(json) as { trustedProxies: string[]; signIn: { header: string } }
-  const service = await startService(t, {
-    settings: { trustedProxies, signIn: { url: '/oauth2/start', ...signIn, secretFile }, compatibleApis: ['gitlab'] },
-  })
-  const { sha } = await makeRepositoryWithCommit(service.repositories, 'alice/private')
-  const authenticator = await listen(t, (request, response) => {
-    const [, user] = /session=(\w+)/.exec(request.headers.cookie ?? '') ?? []
-    response.writeHead(user === undefined ? 401 : 200, user === undefined ? {} : { [header]: user }).end()
-  })
-  const url = await startNginx(
-    t,
-    folder,
-    `server { listen 127.0.0.1:PORT; ${locations} }`
-      .replaceAll('http://127.0.0.1:8080', service.url)
-      .replaceAll(/http:\/\/127\.0\.0\.1:(?:4180|9091)/g, authenticator)
-      .replaceAll('the content of /etc/commit-status/proxy-secret', SECRET),
-  )
-  return { service, url, sha, token: await service.tokenOf('alice') }
-}
-
-for (const [name, locations, header] of [
-  ['oauth2-proxy', oauth2Locations, 'X-Auth-Request-Preferred-Username'],
-  ['Authelia', staying.join('\n') + autheliaLocations, 'Remote-User'],
-] as const) {
+for (const recipe of RECIPES) {
   t.test(
-    `nginx with ${name}, as the page has it, says who looks, and nobody else does`,
+    `nginx with ${recipe.name}, as the page has it, says who looks, and nobody else does`,
     { skip: nginxIsMissing },
     async (t) => {
-      const { url, sha, token } = await behindNginx(t, locations, header)
+      const { header } = recipe
+      const { url, sha, token } = await behindNginx(t, recipe)
       const place = { url }
       const page = '/repos/alice/private'
       const statusOf = async (cookie: string, headers: Record<string, string> = {}) =>
