@@ -1,4 +1,5 @@
 import type { State } from '../commit-status.js'
+import { visible } from './foreign-text.js'
 
 /** A badge says no more than fits on one. */
 const MAX_LABEL = 60
@@ -17,7 +18,7 @@ export async function badgeImage(label: string, state: State | null): Promise<Bu
   const { makeBadge } = await import('badge-maker')
   const [message, color] = WORDS[state ?? 'none']
   // XML has no place for these.
-  const shown = Array.from(label.replaceAll(/[\u0000-\u001f\u007f\ud800-\udfff\ufffe\uffff]/g, ' '))
+  const shown = Array.from(visible(label).replaceAll(/[\t\n\r\ufffd\ud800-\udfff\ufffe\uffff]/g, ' '))
     .slice(0, MAX_LABEL)
     .join('')
   return Buffer.from(makeBadge({ label: shown, message, color, labelColor: '#424a53', style: 'flat' }))

@@ -2,6 +2,7 @@ import { BY_URGENCY, byUrgency } from '../commit-status.js'
 import type { LoggedCommit } from '../git/commit-log.js'
 import type { RepositoryName } from '../repository-name.js'
 import { fitting } from './fitting.js'
+import { isolated } from './foreign-text.js'
 import { html, type Content, type Html } from './html.js'
 import type { Page } from './page.js'
 import { shortened } from './shortened.js'
@@ -31,11 +32,12 @@ export function commitPage(view: CommitView): Page {
   const { base, name, sha, commit, list, skip } = view
   const repository = `${base}/repos/${name.full}`
   const here = `${repository}/commits/${sha}`
-  const subject = commit && commit.subject !== '' ? commit.subject : `Commit ${sha.slice(0, 10)}`
+  const subject = commit?.subject ?? ''
+  const id = `Commit ${sha.slice(0, 10)}`
   const ordered = byUrgency(list.statuses)
   const rows = ordered.slice(skip).map(shortRow)
   return {
-    title: `${stateTitle(list.state)}: ${subject}`,
+    title: `${stateTitle(list.state)}: ${subject || id}`,
     trail: [
       [name.full, repository],
       [sha.slice(0, 10), here],
@@ -44,9 +46,10 @@ export function commitPage(view: CommitView): Page {
       const shown = fitting(rows, rowBytes)
       const rest = rows.length - shown.length
       const next = `${here}?skip=${skip + shown.length}`
-      return html`<h1>${subject}</h1>
+      return html`<h1>${subject ? isolated(subject) : id}</h1>
         <p class="quiet facts">
-          ${commit && html`<span>${commit.author} · ${timeText(commit.time)}</span>`} <span class="sha">${sha}</span>
+          ${commit && html`<span>${isolated(commit.author)} · ${timeText(commit.time)}</span>`}
+          <span class="sha">${sha}</span>
         </p>
         <div class="top">${stateSign(list.state)} <span>${counted(view)}</span>${reloading(view, here)}</div>
         ${statusRows(view, shown)}
@@ -77,8 +80,9 @@ export function commitFragment({ base, name, sha, list, hidden, origin }: Commit
   const ordered = byUrgency(list.statuses)
   const rows = fitting(
     ordered.map(({ state, context, description, target_url }) => {
-      const label = target_url === null ? context : link(target_url, context)
-      return html`<li>${stateSign(state)} ${label}${description !== null && html` <span>${description}</span>`}</li>`
+      const label = target_url === null ? isolated(context) : link(target_url, isolated(context))
+      const more = description !== null && html` <span>${isolated(description)}</span>`
+      return html`<li>${stateSign(state)} ${label}${more}</li>`
     }),
     MAX_FRAGMENT_BYTES,
   )
@@ -112,8 +116,8 @@ function rowOf(status: ShownStatus): Html {
   return html`<li>
     ${stateSign(state)}
     <span class="what"
-      ><strong>${context}</strong> ${target_url !== null && html`· ${link(target_url, 'Details', context)}`}
-      ${description !== null && html`<span class="more">${description}</span>`}</span
+      ><strong>${isolated(context)}</strong> ${target_url !== null && html`· ${link(target_url, 'Details', context)}`}
+      ${description !== null && html`<span class="more">${isolated(description)}</span>`}</span
     >
     <span class="when">${whenOf(status)}</span>
   </li>`
@@ -121,7 +125,7 @@ function rowOf(status: ShownStatus): Html {
 
 /** No time that runs: while nothing is reported the page stays the same. */
 function whenOf({ state, updated_at, reporter, pending_since }: ShownStatus): Content {
-  const by = reporter && html`${reporter.user} · `
+  const by = reporter && html`${isolated(reporter.user)} · `
   const reported = timeText(updated_at)
   if (pending_since === undefined) return html`${by}${reported}`
   if (state === 'pending') return html`${by}pending since ${timeText(pending_since)}`
@@ -134,11 +138,11 @@ function whenOf({ state, updated_at, reporter, pending_since }: ShownStatus): Co
  * A link to what a report names. Reports are checked, and looked at once more: what a store of the host holds, and what
  * was stored by another version, may be anything.
  */
-function link(address: string, text: string, of?: string): Content {
+function link(address: string, text: Content, of?: string): Content {
   const isSafe = /^https?:\/\/[^\s]/i.test(address) && URL.canParse(address)
   if (!isSafe) return text
   return html`<a href="${address}" rel="noopener noreferrer nofollow"
-    >${text}${of !== undefined && html`<span class="sr"> of ${of}</span>`}</a
+    >${text}${of !== undefined && html`<span class="sr"> of ${isolated(of)}</span>`}</a
   >`
 }
 

@@ -2,6 +2,7 @@ import type { CommitState } from '../commit-status.js'
 import type { LoggedCommit } from '../git/commit-log.js'
 import type { RepositoryName } from '../repository-name.js'
 import { fitting } from './fitting.js'
+import { isolated } from './foreign-text.js'
 import { html, type Content, type Html } from './html.js'
 import type { Page } from './page.js'
 import type { Places } from './places.js'
@@ -73,15 +74,15 @@ function rowOf(base: string, { name, branch, commit, state }: HomeRow): Html {
     ${state === undefined ? html`<span class="state none">?</span>` : stateSign(state)}
     <span class="what"
       ><a href="${base}/repos/${name.full}">${name.full}</a>
-      <span class="more">${commit ? commit.subject : 'no commit yet'}</span></span
+      <span class="more">${commit ? isolated(commit.subject) : 'no commit yet'}</span></span
     >
-    <span class="when">${branch}${commit && html` · ${timeText(commit.time)}`}</span>
+    <span class="when">${branch !== undefined && isolated(branch)}${commit && html` · ${timeText(commit.time)}`}</span>
   </li>`
 }
 
 function nothingYet({ text, service, folder, command, isSignedIn, isUnlisted }: Home): Content {
   if (isUnlisted) return undefined
-  if (text !== '') return html`<p>No repository that you may read has “${text}” in its name.</p>`
+  if (text !== '') return html`<p>No repository that you may read has “${isolated(text)}” in its name.</p>`
   const hint = !isSignedIn && html`<p>Private ones are shown to those who may read them, once they have signed in.</p>`
   return html`<p>There is no repository yet that you may read.</p>
     ${hint}

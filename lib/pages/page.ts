@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { Answer } from '../http/exchange.js'
+import { visible } from './foreign-text.js'
 import { html, type Content, type Html } from './html.js'
 import { STYLE_DIGEST } from './style.js'
 import type { Visitor } from './visitor.js'
@@ -97,7 +98,7 @@ function documentWith({ base, visitor, signInUrl }: PageFrame, { title, trail = 
     <html lang="en">
       <head>
         <meta charset="utf-8" />
-        <title>${title}</title>
+        <title>${visible(title)}</title>
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <link rel="icon" href="${base}/icon.svg" type="image/svg+xml" />

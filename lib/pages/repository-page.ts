@@ -1,6 +1,7 @@
 import type { CommitState } from '../commit-status.js'
 import type { LoggedCommit } from '../git/commit-log.js'
 import type { RepositoryName } from '../repository-name.js'
+import { isolated, visible } from './foreign-text.js'
 import { html, type Html } from './html.js'
 import type { Page } from './page.js'
 import { fitting } from './fitting.js'
@@ -81,7 +82,7 @@ function nothing({ isEmpty, name, ref, folder }: RepositoryLog): Html {
   return html`<p>
       There is no commit yet. This line pushes one, on the machine of the service, in a checkout of yours:
     </p>
-    <pre tabindex="0"><code>git push ${folder}/${name.full}.git HEAD:${branch}</code></pre>`
+    <pre tabindex="0"><code>git push ${folder}/${name.full}.git HEAD:${visible(branch)}</code></pre>`
 }
 
 function proposals(branches: readonly string[]): readonly Html[] {
@@ -97,8 +98,8 @@ function rowOf({ name }: RepositoryName, commit: LoggedCommit, state: CommitStat
   const { sha, author, time, subject } = commit
   const id = sha.slice(0, 10)
   return html`<li>
-    ${stateSign(state)} <a href="${name}/commits/${sha}">${subject || id}</a>
-    <small>${author} · ${id} · ${timeText(time)}</small>
+    ${stateSign(state)} <a href="${name}/commits/${sha}">${subject ? isolated(subject) : id}</a>
+    <small>${isolated(author)} · ${id} · ${timeText(time)}</small>
   </li>`
 }
 
@@ -106,7 +107,7 @@ function badge({ base, name, ref, origin }: RepositoryLog): Html {
   const address = `${base}/repos/${name.full}/badge.svg?${new URLSearchParams({ ref }).toString()}`
   return html`<details>
     <summary>Badge</summary>
-    <p><img src="${address}" alt="The state of ${ref}" /></p>
+    <p><img src="${address}" alt="The state of ${visible(ref)}" /></p>
     <pre tabindex="0"><code>[![${name.name}](${origin}${address})](${origin}${base}/repos/${name.full})</code></pre>
   </details>`
 }

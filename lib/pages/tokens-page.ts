@@ -1,5 +1,6 @@
 import type { ListedToken } from '../admin/administration.js'
 import { fitting } from './fitting.js'
+import { isolated } from './foreign-text.js'
 import { html, type Html } from './html.js'
 import type { Page } from './page.js'
 import { HEAD, reportLine } from './report-line.js'
@@ -63,7 +64,7 @@ export function tokensPage({ base, tokens, now, skip, problem, sent }: TokensVie
         }
         ${turn(skip > 0 && ['prev', here, 'The first ones'], rest > 0 && ['next', next, `${rest} more`])}
         <h2>Make a token</h2>
-        ${problem !== undefined && html`<p class="note" role="alert">${problem}</p>`}
+        ${problem !== undefined && html`<p class="note" role="alert">${isolated(problem)}</p>`}
         <form class="form" method="post" action="${base}/settings/tokens">
           <label
             >Name <span class="quiet">What it is for</span
@@ -105,11 +106,11 @@ function rowOf(base: string, token: ListedToken, now: number): Html {
   const { id, expires_at, last_used_at } = token
   const isOver = expires_at !== null && Date.parse(expires_at) <= now
   const expiry = expires_at === null ? 'never expires' : html`${isOver ? 'expired' : 'expires'} ${timeText(expires_at)}`
-  const name = shortened(token.name, MAX_NAME)
+  const name = token.name && isolated(shortened(token.name, MAX_NAME))
   return html`<li>
     <span class="what"
       ><strong>${name || 'without a name'}</strong> <span class="sha">${id}</span>
-      <span class="more">${shortened(limitsOf(token), MAX_LIMITS)}</span></span
+      <span class="more">${isolated(shortened(limitsOf(token), MAX_LIMITS))}</span></span
     >
     <span class="when"
       >${expiry} · ${last_used_at === null ? 'never used' : html`last used on ${dayText(last_used_at)}`}</span
@@ -144,7 +145,7 @@ export function madePage(base: string, token: string, service: string): Page {
 export function revokePage(base: string, { id, name }: ListedToken): Page {
   return {
     title: 'Revoke a token',
-    content: html`<h1>Revoke ${shortened(name, MAX_NAME) || id}?</h1>
+    content: html`<h1>Revoke ${name === '' ? id : isolated(shortened(name, MAX_NAME))}?</h1>
       <p>Whatever uses it is refused from then on. It cannot be brought back.</p>
       <form class="bar" method="post" action="${base}/settings/tokens/${id}/revoke">
         <button class="grave">Revoke it</button> <a class="button" href="${base}/settings/tokens">Keep it</a>

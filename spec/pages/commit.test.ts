@@ -129,7 +129,7 @@ t.test('A list that is too large for a page has its counts, and what failed or i
     t.ok(Buffer.byteLength(text) <= 20_000)
     t.match(text, '1 failure, 150 pending, 149 success')
     t.match(text, '199 others are too many')
-    t.match(text.split('<li>')[1], /failure.*c200.*alice · /s)
+    t.match(text.split('<li>')[1], /failure.*c200.*alice<\/bdi> · /s)
     t.match(text.split('<li>')[2], /pending.*c0</s)
     t.match(text, 'rel="next"')
   }
@@ -213,7 +213,7 @@ t.test('The fragment for other pages has nothing but texts and links', async (t)
   await report({ state: 'failure', context: '<b>', description: '<i>', target_url: 'https://ci.example.com/' })
   await report({ state: 'success', context: 'without a link' })
   const { text } = await visit(service, `${commit}/fragment`)
-  t.match(text, '</span> without a link')
+  t.match(text, '</span> <bdi>without a link</bdi>')
   t.notMatch(text, 'more</a>')
   t.match(text, `<a href="${service.url}${commit}">Statuses</a>`)
   t.match(text, '&lt;b&gt;')
@@ -228,14 +228,14 @@ t.test('The fragment begins with what failed, and says how many more there are',
   await report({ state: 'failure', context: 'last' })
   await report({ state: 'pending', context: 'next to last' })
   const { text } = await visit(service, `${commit}/fragment`)
-  const shown = Array.from(text.matchAll(/<\/span> (c\d\d|last|next to last)/g), ([, context]) => context)
+  const shown = Array.from(text.matchAll(/<\/span> <bdi>(c\d\d|last|next to last)/g), ([, context]) => context)
   t.strictSame(shown.slice(0, 4), ['last', 'next to last', 'c00', 'c01'])
   const rest = 32 - shown.length
   t.ok(rest > 0)
   t.match(text, `<a href="${service.url}${commit}?skip=${shown.length}">${rest} more</a>`)
   t.match(
     (await visit(service, `${commit}?skip=${shown.length}`)).text,
-    `<strong>${contexts.at(shown.length - 2) ?? ''}`,
+    `<strong><bdi>${contexts.at(shown.length - 2) ?? ''}`,
   )
 })
 

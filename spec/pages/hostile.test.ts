@@ -47,6 +47,7 @@ const OURS = [
   'option',
   'details',
   'summary',
+  'bdi',
   'img',
   'pre',
   'code',

@@ -165,7 +165,10 @@ t.test('The home page lists what one may read, by name, with the state of the de
   const found = (await visit(service, '/?q=TOOL')).text
   t.match(found, 'bob/tools')
   t.notMatch(found, 'alice/hello')
-  t.match((await visit(service, '/?q=%3Cb%3E')).text, 'No repository that you may read has “&lt;b&gt;” in its name')
+  t.match(
+    (await visit(service, '/?q=%3Cb%3E')).text,
+    'No repository that you may read has “<bdi>&lt;b&gt;</bdi>” in its name',
+  )
 })
 
 t.test('More repositories are behind a link; one that cannot be read does not hide the others', async (t) => {

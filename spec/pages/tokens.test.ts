@@ -43,7 +43,7 @@ t.test('A token has the limits that were filled in, and the list tells them', as
   t.match(listed, 'scope repo · only alice/hello, alice/x · reports build, test/*')
   t.match(listed, 'scope repo · only reads')
   const page = await visit(service, `/repos/alice/hello/commits/${sha}`, { cookie })
-  t.match(page.text, 'alice · <time', 'who reported')
+  t.match(page.text, 'alice</bdi> · <time', 'who reported')
   t.match(listed, /What it may do.*<select name="access"/s)
   t.match(listed, 'empty: all that you have a right to')
   for (const wrong of [{ access: 'admin' }, { repositories: '../x' }, { contexts: 'x'.repeat(256) }])
@@ -71,7 +71,7 @@ t.test('One is revoked after a question, and only by whom it is', async (t) => {
   const { token, id } = await service.admin.createToken({ user: 'alice', name: 'a', scopes: [], expiresAt: null })
   const other = await service.admin.createToken({ user: 'bob', name: 'b', scopes: ['repo'], expiresAt: null })
   const question = await visit(service, `/settings/tokens/${id}/revoke`, { cookie })
-  t.strictSame([question.status, question.text.includes('Revoke a?')], [200, true])
+  t.strictSame([question.status, question.text.includes('Revoke <bdi>a</bdi>?')], [200, true])
   for (const unknown of [other.id, '0123']) {
     t.equal((await visit(service, `/settings/tokens/${unknown}/revoke`, { cookie })).status, 404)
     t.equal((await visit(service, `/settings/tokens/${unknown}/revoke`, { cookie, form: {} })).status, 404)
