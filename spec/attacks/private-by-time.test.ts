@@ -1,6 +1,7 @@
 // A private repository that takes longer to be refused than one that does not exist gives away its name to whoever asks
 // often enough. Once it took 2.8 µs longer, and 30,000 requests of each were enough to tell.
 import t, { type Test } from 'tap'
+import { projectNumber } from '../../lib/http/compatible/numbers.js'
 import { isLong, record } from '../faults/fault.js'
 import { CommandPlace } from '../fixtures/command.js'
 import { makeRepositoryWithCommit } from '../fixtures/git.js'
@@ -42,11 +43,13 @@ t.test('A private repository is refused in the time of a missing one', async (t)
   const { url, sha, token, limited } = await serve(t)
   const list = (name: string) => `/api/v1/repos/${name}/commits/${sha}/statuses`
   const page = (name: string) => `/repos/${name}/commits/${sha}`
+  const project = (name: string) => `/api/v4/projects/${projectNumber(name)}`
   for (const [what, pathOf, headers] of [
     ['lists, anonymous', list, {}],
     ['lists of a user without a right', list, { Authorization: `Bearer ${token}` }],
     ['lists of the owner, with a token for another repository', list, { Authorization: `Bearer ${limited}` }],
     ['pages, anonymous', page, {}],
+    ['projects by their number, of a user without a right', project, { 'PRIVATE-TOKEN': token }],
   ] as const) {
     const socket = await RawSocket.open(t, url)
     const ask = async (name: string): Promise<[number, string]> => {

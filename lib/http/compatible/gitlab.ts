@@ -39,7 +39,7 @@ const PROJECT = '^/projects/(?<id>[^/]+)'
 
 /** The status calls of GitLab's API, and what clients ask besides. */
 export function gitlab(operations: Operations): CompatibleApi {
-  const nameOf = ({ params }: Call) => operations.projects.find(String(params['id']))
+  const nameOf = (call: Call) => operations.named(call, String(call.params['id']))
 
   const report = async (call: Call): Promise<Answer> => {
     const shapeOf = (body: Buffer) => {
@@ -64,7 +64,7 @@ export function gitlab(operations: Operations): CompatibleApi {
 
   const project = async (call: Call): Promise<Answer> => {
     const found = await operations.repository(call, await nameOf(call))
-    const id = operations.projects.numberOf(found.name)
+    const id = operations.numberOf(found)
     return { status: 200, body: projectObject(call, found, id, await operations.defaultBranch(found)) }
   }
 

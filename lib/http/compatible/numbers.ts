@@ -16,6 +16,14 @@ export function statusNumber({ id }: CommitStatus): number {
   return firstBits48(id)
 }
 
+/**
+ * Of a repository that clients ask for by its number. Whoever may make repositories can look for a name with the number
+ * of another's, so it has as many bits as a number in JSON can have and stay a `long`.
+ */
+export function projectNumber(name: string): number {
+  return firstBits48(name)
+}
+
 /** Of a person, repository or pipeline, by its name: 31 bits, as some clients count with no more. */
 export function nameNumber(name: string): number {
   return Math.max(1, hash('sha256', name, 'buffer').readUInt32BE(0) >>> 1)

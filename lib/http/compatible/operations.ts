@@ -43,8 +43,18 @@ export class Operations {
     this.#parts = parts
   }
 
-  get projects(): Projects {
-    return this.#parts.projects
+  /** The number of a repository, for clients that know repositories by numbers. */
+  numberOf({ name }: FoundRepository): number {
+    return this.#parts.projects.numberOf(name)
+  }
+
+  /**
+   * The name of the repository that a client names or numbers.
+   * @returns `undefined` for what is no name
+   */
+  named({ caller }: Call, id: string): Eventual<RepositoryName | undefined> {
+    const { projects, service } = this.#parts
+    return projects.find(id, (name) => service.find(caller, name))
   }
 
   /**

@@ -1,7 +1,9 @@
 import { LRUCache } from 'lru-cache'
-import { andThen, type Eventual } from '../../parts/eventual.js'
+import { ServiceError, toServiceError } from '../../errors.js'
+import { outcomeOf, type Eventual } from '../../parts/eventual.js'
 import { parseRepositoryName, type RepositoryName } from '../../repository-name.js'
-import { nameNumber } from './numbers.js'
+import type { FoundRepository } from '../../service/repository-access.js'
+import { projectNumber } from './numbers.js'
 
 /** Numbers that are remembered because they were shown: beside those of the repositories that can be listed. */
 const MAX_SHOWN = 10_000
@@ -9,22 +11,19 @@ const MAX_SHOWN = 10_000
 /** How often the repositories are listed, at most: numbers that nobody has would be asked for otherwise. */
 const LIST_MILLISECONDS = 10_000
 
-/**
- * What a number that nobody has stands for: no repository may be called so. It is looked up as any other, so that it
- * takes the time of a private one, whose number everybody can tell from its name.
- */
-const NOBODYS: RepositoryName = { owner: '0', name: 'missing.lock', full: '0/missing.lock' }
-
 /** Lists the names of the repositories that are there, where that is possible. */
 export type ListNames = () => Promise<readonly RepositoryName[]>
+
+/** Finds a repository that a caller may read; throws a ServiceError otherwise. */
+export type LookAt = (name: RepositoryName) => Eventual<FoundRepository>
 
 /** Repositories by their numbers, which some clients know them by. */
 export class Projects {
   readonly #list: ListNames
   readonly #milliseconds: number
-  readonly #shown = new LRUCache<number, string>({ max: MAX_SHOWN })
-  /** By number; `undefined` where two repositories have it. */
-  #listed: ReadonlyMap<number, string | undefined> = new Map()
+  readonly #shown = new LRUCache<number, readonly RepositoryName[]>({ max: MAX_SHOWN })
+  #names: readonly RepositoryName[] = []
+  #listed: ReadonlyMap<number, readonly RepositoryName[]> = new Map()
   #listing: Promise<void> | undefined
   #listedAt = -Infinity
 
@@ -34,24 +33,60 @@ export class Projects {
   }
 
   /** The number of a repository that a client is shown. */
-  numberOf({ full }: RepositoryName): number {
-    const number = nameNumber(full)
-    this.#shown.set(number, full)
+  numberOf(name: RepositoryName): number {
+    const number = projectNumber(name.full)
+    const shown = this.#shown.get(number) ?? []
+    if (!includes(shown, name)) this.#shown.set(number, [...shown, name])
     return number
   }
 
   /**
    * @param id a number, or `owner/repo`
-   * @returns `undefined` for what is no name; the name of no repository for a number that nobody has or two have
+   * @param lookAt as the caller; called for numbers alone
+   * @returns `undefined` for what is no name; of repositories with one number the one that the caller may write, or
+   *   where there is none, read
+   * @throws ServiceError where there is none, where there are two, and when it cannot be told
    */
-  find(id: string): Eventual<RepositoryName | undefined> {
-    if (!/^\d{1,10}$/.test(id)) return parseRepositoryName(id)
-    // Whether or not it is known: who waits would tell who has it.
-    return andThen(this.#refreshed(), () => this.#known(Number(id)))
+  find(id: string, lookAt: LookAt): Eventual<RepositoryName | undefined> {
+    return /^\d{1,15}$/.test(id) ? this.#numbered(Number(id), lookAt) : parseRepositoryName(id)
   }
 
-  #known(number: number): RepositoryName {
-    return parseRepositoryName(this.#listed.has(number) ? this.#listed.get(number) : this.#shown.get(number)) ?? NOBODYS
+  async #numbered(number: number, lookAt: LookAt): Promise<RepositoryName> {
+    // Whether or not it is known: who waits would tell who has it.
+    await this.#refreshed()
+    const look = async (name: RepositoryName) => await outcomeOf(() => lookAt(name))
+    const looks = await Promise.all(this.#candidates(number).map(look))
+    const errors = looks.flatMap((each) => ('error' in each ? [toServiceError(each.error)] : []))
+    const failure = errors.find(({ status }) => status >= 500)
+    if (failure) throw failure
+    const readable = looks.flatMap((each) => ('value' in each ? [each.value] : []))
+    const writable = readable.filter(({ access }) => access === 'write')
+    const [found, another] = writable.length > 0 ? writable : readable
+    if (found && !another) return found.name
+    throw errors[0] ?? new ServiceError('repository_not_found')
+  }
+
+  /**
+   * Two at least: a private repository, whose number everybody can tell from its name, takes the time of a missing one,
+   * also for whoever has made one with the same number.
+   */
+  #candidates(number: number): readonly RepositoryName[] {
+    const listed = this.#listed.get(number) ?? []
+    const shown = this.#shown.get(number) ?? []
+    const names = [...listed, ...shown.filter((name) => !includes(listed, name))]
+    return [...names, ...this.#missing(number).slice(names.length)]
+  }
+
+  /**
+   * Names that no repository may have. They are the number's own, as what is known of a name is found sooner the next
+   * time, and of an owner that is there, as it takes longer to look into a folder than for one.
+   */
+  #missing(number: number): readonly RepositoryName[] {
+    const owner = this.#names[number % this.#names.length]?.owner ?? '0'
+    return ['a', 'b'].map((letter) => {
+      const name = `${number}${letter}.lock`
+      return { owner, name, full: `${owner}/${name}` }
+    })
   }
 
   #refreshed(): Eventual<void> {
@@ -66,12 +101,17 @@ export class Projects {
   }
 
   async #read(): Promise<void> {
-    const listed = new Map<number, string | undefined>()
-    for (const { full } of await this.#list()) {
-      const number = nameNumber(full)
-      listed.set(number, listed.has(number) ? undefined : full)
+    const [names, listed] = [await this.#list(), new Map<number, readonly RepositoryName[]>()]
+    for (const name of names) {
+      const number = projectNumber(name.full)
+      listed.set(number, [...(listed.get(number) ?? []), name])
     }
+    this.#names = names
     this.#listed = listed
     this.#listedAt = performance.now()
   }
+}
+
+function includes(names: readonly RepositoryName[], { full }: RepositoryName): boolean {
+  return names.some((name) => name.full === full)
 }

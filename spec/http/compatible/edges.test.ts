@@ -6,13 +6,11 @@ import { createServer, request } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
-import { nameNumber } from '../../../lib/http/compatible/numbers.js'
-import { Projects } from '../../../lib/http/compatible/projects.js'
+import { projectNumber } from '../../../lib/http/compatible/numbers.js'
 import { timeOf } from '../../../lib/http/compatible/shown-text.js'
 import { embed, fetchJson, listen } from '../../fixtures/embedded.js'
 import { makeRepositoryWithCommit } from '../../fixtures/git.js'
 import { hostCommit } from '../../fixtures/hosted-commit.js'
-import { repositoryNamed } from '../../fixtures/names.js'
 import { sendBytes } from '../../fixtures/raw-http.js'
 
 t.test('In the library no compatible API is on unless it is asked for, and then nothing more', async (t) => {
@@ -81,28 +79,10 @@ t.test("A project of a host's own repositories is found by the number that was s
     full === 'alice/hello' ? { directory: made.directory, public: true } : undefined
   const { service } = await embed(t, { compatibleApis: ['gitlab'], repositories: { find } })
   const url = await listen(t, service.handler)
-  const number = nameNumber('alice/hello')
+  const number = projectNumber('alice/hello')
   t.equal((await fetchJson(`${url}/api/v4/projects/${number}`)).status, 401)
   t.equal((await fetchJson(`${url}/api/v4/projects/alice%2Fhello`)).body['id'], number)
   t.match((await fetchJson(`${url}/api/v4/projects/${number}`)).body, { path_with_namespace: 'alice/hello' })
-})
-
-t.test('A number that two repositories have is nobody’s', async (t) => {
-  const names = new Map<number, string>()
-  let twins: string[] = []
-  for (let index = 0; twins.length === 0; index++) {
-    const name = `o/r${index}`
-    const number = nameNumber(name)
-    const other = names.get(number)
-    if (other !== undefined) twins = [other, name]
-    names.set(number, name)
-  }
-  const projects = new Projects(async () => ['o/r0', ...twins].map(repositoryNamed))
-  t.equal((await projects.find(String(nameNumber('o/r0'))))?.full, 'o/r0')
-  const number = projects.numberOf(repositoryNamed(twins[0] ?? ''))
-  t.match(await projects.find(String(number)), { full: /\.lock$/ }, 'which no repository may be called')
-  t.equal((await projects.find(twins[0] ?? ''))?.full, twins[0], 'the path works on')
-  t.equal(await projects.find('99999999999'), undefined)
 })
 
 t.test('A commit without statuses is pending, never null', async (t) => {
