@@ -105,7 +105,7 @@ function isIdentityOrNothing(answer: unknown): answer is Identity | undefined {
 }
 
 /** Of a user by that name, reports would count as the host's own. */
-export function refuseHost({ part }: PartCall, method: string, user: string | undefined): void {
+function refuseHost({ part }: PartCall, method: string, user: string | undefined): void {
   if (user === HOST_USER)
     throw new PartError(`${part}.${method}() answered the user ${HOST_USER}: no user can have the name of the host`)
 }

@@ -14,10 +14,9 @@ import { proxyVisitors } from '../pages/proxy-sign-in.js'
 import { ReadableRepositories } from '../pages/readable-repositories.js'
 import { SessionCookie } from '../pages/session-cookie.js'
 import { NOBODY, type Visitors } from '../pages/visitor.js'
-import { isOwnerName } from '../repository-name.js'
+import { isUserName } from '../repository-name.js'
 import type { StatusService } from '../service/status-service.js'
 import { callPart, type PartCall } from './guarded-call.js'
-import { refuseHost } from './guarded-parts.js'
 import type { Parts } from './open-parts.js'
 import type { HostPages } from './options.js'
 
@@ -103,11 +102,10 @@ export function openPages(pages: HostPages | OwnPages, parts: OpenPagesParts): R
 function hostVisitors(pages: HostPages, guard: PartCall): Visitors {
   return async (request) => {
     const user = await callPart(guard, 'session', () => pages.session(request), isUserOrNothing)
-    refuseHost(guard, 'session', user)
     if (user === '') throw new PartError('pages.session() answered an empty text')
     if (user === undefined) return NOBODY
     // As one that a reverse proxy names.
-    if (!isOwnerName(user)) throw new ServiceError('user_invalid')
+    if (!isUserName(user)) throw new ServiceError('user_invalid')
     return { user, hasSession: false }
   }
 }

@@ -25,7 +25,7 @@ const MAX_READS = 4
 interface Queue {
   /** The batches that have not begun, by commit. */
   readonly batches: Map<string, Batch>
-  /** The commits that are being read: one of them has one read at a time, for all who ask meanwhile to share the next. */
+  /** The commits that are being read, each once at a time: all who ask meanwhile share the next read. */
   readonly reading: Set<string>
 }
 

@@ -1,7 +1,7 @@
 // A forged X-Forwarded-Host or X-Forwarded-Proto: where a reverse proxy hands on what its client has sent, links of
 // answers lead to the client's own host, which caches, mails and CI then follow, and an https site gives http links.
-// Past victims: password resets of Django, Rails and Laravel, and caches of all kinds. Once the recipes for oauth2-proxy
-// and Authelia left the first out everywhere, and the second for the APIs.
+// Past victims: password resets of Django, Rails and Laravel, and caches of all kinds. Once the recipes for
+// oauth2-proxy and Authelia left the first out everywhere, and the second for the APIs.
 import t from 'tap'
 import { nginxIsMissing } from '../fixtures/nginx.js'
 import { behindNginx, RECIPES } from '../fixtures/nginx-recipes.js'

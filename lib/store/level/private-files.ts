@@ -5,8 +5,8 @@ import { join } from 'node:path'
 const OTHERS = 0o077
 
 /**
- * Takes the files of a store from everybody but their owner: LevelDB makes them as the umask says, and a folder that was
- * there before may be open to others. What it makes later is as the umask says again.
+ * Takes the files of a store from everybody but their owner: LevelDB makes them as the umask says, and a folder that
+ * was there before may be open to others. What it makes later is as the umask says again.
  */
 export async function makeFilesPrivate(folder: string): Promise<void> {
   const entries = await readdir(folder, { withFileTypes: true })
