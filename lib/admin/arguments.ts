@@ -1,8 +1,8 @@
 import { ArgumentError } from '../errors.js'
-import { parseObjectId, type ObjectId } from '../object-id.js'
-import type { TokenLimits } from '../parts/token-limits.js'
-import { HOST_USER, isOwnerName, parseRepositoryName, type RepositoryName } from '../repository-name.js'
-import { isPattern, PATTERN_RULE } from '../verdict/pattern.js'
+import { parseObjectId, type ObjectId } from '../domain/object-id.js'
+import type { TokenLimits } from '../contracts/token-limits.js'
+import { HOST_USER, isOwnerName, parseRepositoryName, type RepositoryName } from '../domain/repository-name.js'
+import { isPattern, PATTERN_RULE } from '../domain/verdict/pattern.js'
 
 /*
  * What an admin names, checked where it enters. All throw ArgumentError for what breaks the name rules.

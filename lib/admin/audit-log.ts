@@ -1,7 +1,7 @@
-import type { Logger } from '../parts/logger.js'
-import type { Grant } from '../parts/records.js'
-import type { GrantStore, Store } from '../parts/store.js'
-import type { RepositoryName } from '../repository-name.js'
+import type { Logger } from '../contracts/logger.js'
+import type { Grant } from '../contracts/records.js'
+import type { GrantStore, Store } from '../contracts/store.js'
+import type { RepositoryName } from '../domain/repository-name.js'
 
 /**
  * Who asked for a change, for the audit log. A command says as which Unix user it runs; nobody checks it, since only

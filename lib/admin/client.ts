@@ -1,7 +1,7 @@
 import { request, type ClientRequest } from 'node:http'
 import { pipeline, Readable } from 'node:stream'
 import { AdministrationError, ArgumentError, errorMessage } from '../errors.js'
-import { runTask, type Task } from '../parts/task.js'
+import { runTask, type Task } from '../concurrency/task.js'
 import type { Administration } from './administration.js'
 import { linesOf } from './ndjson.js'
 import { isMessage, isMethodName, messageLine, METHODS, type Call } from './protocol.js'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { Reporter, StoredStatus } from '../commit-status.js'
+import type { Reporter, StoredStatus } from '../domain/commit-status.js'
 import { errorMessage } from '../errors.js'
-import { parseObjectId } from '../object-id.js'
+import { parseObjectId } from '../domain/object-id.js'
 import {
   grantMembers,
   recordSchema,
@@ -13,12 +13,12 @@ import {
   type Grant,
   type TokenRecord,
   type TokenUse,
-} from '../parts/records.js'
-import type { RepositoryStatus } from '../parts/store-administration.js'
-import { limitsOf } from '../parts/token-limits.js'
-import { parseFields } from '../report.js'
-import { isOwnerName, isUserName, parseRepositoryName, type RepositoryName } from '../repository-name.js'
-import { Schema } from '../schema.js'
+} from '../contracts/records.js'
+import type { RepositoryStatus } from '../contracts/store-administration.js'
+import { limitsOf } from '../contracts/token-limits.js'
+import { parseFields } from '../domain/report.js'
+import { isOwnerName, isUserName, parseRepositoryName, type RepositoryName } from '../domain/repository-name.js'
+import { Schema } from '../domain/schema.js'
 import { checkLimits, checkTokenName, ID } from './arguments.js'
 import { jsonLine } from './ndjson.js'
 

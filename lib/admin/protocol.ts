@@ -1,4 +1,4 @@
-import type { Task, TaskStep } from '../parts/task.js'
+import type { Task, TaskStep } from '../concurrency/task.js'
 import type { Administration } from './administration.js'
 
 /*

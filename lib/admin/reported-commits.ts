@@ -1,5 +1,5 @@
-import { combinedState, type CommitStatus, type State, type StoredStatus } from '../commit-status.js'
-import { batches, type Task } from '../parts/task.js'
+import { combinedState, type CommitStatus, type State, type StoredStatus } from '../domain/commit-status.js'
+import { batches, type Task } from '../concurrency/task.js'
 
 /** A commit that has statuses, for an admin. */
 export interface ReportedCommit {

@@ -1,9 +1,9 @@
 import { AdministrationError } from '../errors.js'
-import type { Grant } from '../parts/records.js'
-import type { StatusPage, StoreContents } from '../parts/store-administration.js'
-import type { Store } from '../parts/store.js'
-import { batches, type Task } from '../parts/task.js'
-import type { RepositoryName } from '../repository-name.js'
+import type { Grant } from '../contracts/records.js'
+import type { StatusPage, StoreContents } from '../contracts/store-administration.js'
+import type { Store } from '../contracts/store.js'
+import { batches, type Task } from '../concurrency/task.js'
+import type { RepositoryName } from '../domain/repository-name.js'
 import { ExportLines, type ExportRecord } from './export-format.js'
 
 /** The lines of an export; without its last line, which is the end of its work, it is no export. */

@@ -1,12 +1,12 @@
-import type { CommitStatus } from '../commit-status.js'
+import type { CommitStatus } from '../domain/commit-status.js'
 import { AdministrationError, errorMessage } from '../errors.js'
 import type { Commits } from '../git/commits.js'
 import type { RepositoryFolder } from '../git/repository-folder.js'
-import { parseObjectId } from '../object-id.js'
-import type { Repository } from '../parts/repositories.js'
-import type { RepositoryStatus, StoreContents } from '../parts/store-administration.js'
-import type { Task } from '../parts/task.js'
-import type { RepositoryName } from '../repository-name.js'
+import { parseObjectId } from '../domain/object-id.js'
+import type { Repository } from '../contracts/repositories.js'
+import type { RepositoryStatus, StoreContents } from '../contracts/store-administration.js'
+import type { Task } from '../concurrency/task.js'
+import type { RepositoryName } from '../domain/repository-name.js'
 
 /** Which statuses may go: those of which any of this is so. */
 export interface PruneRequest {

@@ -1,6 +1,6 @@
-import type { StoreContents } from '../parts/store-administration.js'
-import type { Store } from '../parts/store.js'
-import type { Task } from '../parts/task.js'
+import type { StoreContents } from '../contracts/store-administration.js'
+import type { Store } from '../contracts/store.js'
+import type { Task } from '../concurrency/task.js'
 
 /** What is in a store. */
 export interface StoreStatistics {

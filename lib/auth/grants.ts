@@ -1,7 +1,7 @@
-import { higher, type Access, type AccessPolicy } from '../parts/access-policy.js'
-import { andThen, type Eventual, type Prompt } from '../parts/eventual.js'
-import type { GrantStore } from '../parts/store.js'
-import type { RepositoryName } from '../repository-name.js'
+import { higher, type Access, type AccessPolicy } from '../contracts/access-policy.js'
+import { andThen, type Eventual, type Prompt } from '../concurrency/maybe-promise.js'
+import type { GrantStore } from '../contracts/store.js'
+import type { RepositoryName } from '../domain/repository-name.js'
 
 /** The user named like the owner has write; grants on the owner or on the repository give others what they say. */
 export class GrantPolicy implements Prompt<AccessPolicy> {

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
-import { clientKey } from '../parts/client-key.js'
-import type { Prompt } from '../parts/eventual.js'
-import type { FailureBudget } from '../parts/failure-budget.js'
+import { clientKey } from '../contracts/client-key.js'
+import type { Prompt } from '../concurrency/maybe-promise.js'
+import type { FailureBudget } from '../contracts/failure-budget.js'
 
 /** Clients remembered at once; past that, the one that failed least recently is forgotten. */
 const MAX_CLIENTS = 100_000

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import type { Clock } from '../parts/clock.js'
+import type { Clock } from '../contracts/clock.js'
 
 /** How long a link is good, and a session. */
 export const LINK_MILLISECONDS = 10 * 60 * 1000

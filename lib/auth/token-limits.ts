@@ -1,7 +1,7 @@
-import { atLeast, type Access } from '../parts/access-policy.js'
-import type { TokenLimits } from '../parts/token-limits.js'
-import type { RepositoryName } from '../repository-name.js'
-import { patternMatcher } from '../verdict/pattern.js'
+import { atLeast, type Access } from '../contracts/access-policy.js'
+import type { TokenLimits } from '../contracts/token-limits.js'
+import type { RepositoryName } from '../domain/repository-name.js'
+import { patternMatcher } from '../domain/verdict/pattern.js'
 
 /** What is left of a user's right where a token speaks for the user. */
 export function limitAccess(access: Access, limits: TokenLimits, { full }: RepositoryName): Access {

@@ -1,15 +1,15 @@
 import type { Administration } from '../admin/administration.js'
-import type { CommitStates, CommitStatus } from '../commit-status.js'
+import type { CommitStates, CommitStatus } from '../domain/commit-status.js'
 import type { Handler } from '../http/handler.js'
 import type { MetricsText } from '../http/prometheus.js'
-import type { Access } from '../parts/access-policy.js'
-import type { Identity } from '../parts/authenticator.js'
-import type { FailureBudget } from '../parts/failure-budget.js'
-import type { ReportShape } from '../report.js'
+import type { Access } from '../contracts/access-policy.js'
+import type { Identity } from '../contracts/authenticator.js'
+import type { FailureBudget } from '../contracts/failure-budget.js'
+import type { ReportShape } from '../domain/report.js'
 import type { StatusListener } from '../service/status-events.js'
-import type { VerdictQuery } from '../verdict/rule.js'
-import type { Verdict } from '../verdict/verdict.js'
-import type { StatusList } from '../status-list.js'
+import type { VerdictQuery } from '../domain/verdict/rule.js'
+import type { Verdict } from '../domain/verdict/verdict.js'
+import type { StatusList } from '../domain/status-list.js'
 
 /** A commit status service that lives in this process. */
 export interface CommitStatusService {

@@ -1,4 +1,4 @@
-import type { StoredStatus } from '../commit-status.js'
+import type { StoredStatus } from '../domain/commit-status.js'
 import { StoreUnavailable } from '../errors.js'
 import {
   grantMembers,
@@ -12,9 +12,9 @@ import {
   type SavedStatus,
   type TokenRecord,
   type TokenUse,
-} from '../parts/records.js'
-import type { Store } from '../parts/store.js'
-import { Schema } from '../schema.js'
+} from '../contracts/records.js'
+import type { Store } from '../contracts/store.js'
+import { Schema } from '../domain/schema.js'
 import { callPart, ignoreLateResult, type PartCall } from './guarded-call.js'
 
 /** A store of the host, behind a guard: see host-parts.ts. */

@@ -4,8 +4,8 @@ import { LocalAdministration } from '../admin/local-administration.js'
 import { Tokens } from '../auth/tokens.js'
 import { CommitFinder } from '../git/commit-finder.js'
 import { RepositoryFolder } from '../git/repository-folder.js'
-import { systemClock, type Clock } from '../parts/clock.js'
-import { silentLogger, type Logger } from '../parts/logger.js'
+import { systemClock, type Clock } from '../contracts/clock.js'
+import { silentLogger, type Logger } from '../contracts/logger.js'
 import { openStore } from './open-store.js'
 
 export interface OpenAdministration {

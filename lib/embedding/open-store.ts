@@ -1,7 +1,7 @@
-import type { CacheShares } from '../parts/cache-shares.js'
-import type { Logger } from '../parts/logger.js'
-import type { Meter } from '../parts/meter.js'
-import type { Store } from '../parts/store.js'
+import type { CacheShares } from '../contracts/cache-shares.js'
+import type { Logger } from '../contracts/logger.js'
+import type { Meter } from '../contracts/meter.js'
+import type { Store } from '../contracts/store.js'
 import { isDatabaseUrl, levelFolder, schemeOnly } from '../store/address.js'
 
 /**

@@ -1,6 +1,6 @@
 import { TextDecoder } from 'node:util'
 import { LRUCache } from 'lru-cache'
-import type { ObjectId } from '../object-id.js'
+import type { ObjectId } from '../domain/object-id.js'
 import { RepositoryUnreadable } from './commits.js'
 import type { GitProcesses } from './git-process.js'
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
-import type { ObjectId } from '../object-id.js'
+import type { ObjectId } from '../domain/object-id.js'
 import { RepositoryUnreadable, type Commits } from './commits.js'
 import { OpenRepository } from './nodegit.js'
 import { ObjectDatabase } from './object-database.js'

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import type { ObjectId } from '../object-id.js'
-import type { Repository } from '../parts/repositories.js'
+import type { ObjectId } from '../domain/object-id.js'
+import type { Repository } from '../contracts/repositories.js'
 import { RepositoryUnreadable } from './commits.js'
 import type { GitEnd, GitProcesses } from './git-process.js'
 import { LogRecords } from './log-records.js'

@@ -1,4 +1,4 @@
-import type { ObjectId } from '../object-id.js'
+import type { ObjectId } from '../domain/object-id.js'
 
 /** Confirms commits in bare repositories. */
 export interface Commits {

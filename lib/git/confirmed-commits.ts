@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache'
-import type { ObjectId } from '../object-id.js'
-import { cacheShares } from '../parts/cache-shares.js'
-import { noopMeter, type Meter } from '../parts/meter.js'
-import type { Repository } from '../parts/repositories.js'
+import type { ObjectId } from '../domain/object-id.js'
+import { cacheShares } from '../contracts/cache-shares.js'
+import { noopMeter, type Meter } from '../contracts/meter.js'
+import type { Repository } from '../contracts/repositories.js'
 import type { Commits } from './commits.js'
 
 /** About what a commit that is remembered takes in memory, besides the characters of its key. */

@@ -1,6 +1,6 @@
-import type { Eventual, Prompt } from '../parts/eventual.js'
-import type { Repositories, Repository } from '../parts/repositories.js'
-import type { RepositoryName } from '../repository-name.js'
+import type { Eventual, Prompt } from '../concurrency/maybe-promise.js'
+import type { Repositories, Repository } from '../contracts/repositories.js'
+import type { RepositoryName } from '../domain/repository-name.js'
 
 /** A look-up, done or under way. */
 interface LookUp {

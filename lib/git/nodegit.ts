@@ -1,6 +1,6 @@
 import type nodegit from 'nodegit'
 import { StartError } from '../errors.js'
-import type { ObjectFormat, ObjectId } from '../object-id.js'
+import type { ObjectFormat, ObjectId } from '../domain/object-id.js'
 
 /** What libgit2 answers when an object is not in the object database (GIT_ENOTFOUND). */
 const NOT_FOUND = -3

@@ -1,6 +1,6 @@
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import type { ObjectFormat, ObjectId } from '../object-id.js'
+import type { ObjectFormat, ObjectId } from '../domain/object-id.js'
 import type { Found } from './nodegit.js'
 import { openRegularFile, readSmallFile } from './regular-file.js'
 

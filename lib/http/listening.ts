@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
-import type { Logger } from '../parts/logger.js'
+import type { Logger } from '../contracts/logger.js'
 
 /** What befalls a server that listens, no more files for a connection above all, must not end the process. */
 export function logErrors(server: Server, logger: Logger): void {

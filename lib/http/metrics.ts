@@ -1,6 +1,6 @@
 import { ServiceError } from '../errors.js'
-import type { Logger } from '../parts/logger.js'
-import type { Meter } from '../parts/meter.js'
+import type { Logger } from '../contracts/logger.js'
+import type { Meter } from '../contracts/meter.js'
 import { errorAnswer, Exchange, methodNotAllowed } from './exchange.js'
 import type { Handler } from './handler.js'
 import { originForm } from './request-target.js'

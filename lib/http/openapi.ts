@@ -1,15 +1,15 @@
-import { MAX_FAILED, MAX_STATES, STATES } from '../commit-status.js'
-import { recordSchema, statusMembers } from '../parts/records.js'
+import { MAX_FAILED, MAX_STATES, STATES } from '../domain/commit-status.js'
+import { recordSchema, statusMembers } from '../contracts/records.js'
 import {
   CONTEXT_CHARACTERS,
   DEFAULT_CONTEXT,
   DESCRIPTION_CHARACTERS,
   reportSchema,
   TARGET_URL_BYTES,
-} from '../report.js'
-import { DURATION } from '../verdict/duration.js'
-import { PATTERN_CHARACTERS } from '../verdict/pattern.js'
-import { MAX_REQUIRED, MAX_USERS } from '../verdict/rule.js'
+} from '../domain/report.js'
+import { DURATION } from '../domain/verdict/duration.js'
+import { PATTERN_CHARACTERS } from '../domain/verdict/pattern.js'
+import { MAX_REQUIRED, MAX_USERS } from '../domain/verdict/rule.js'
 import { errorResponses, headers } from './openapi-errors.js'
 
 const text = { type: 'string' }

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
-import { STATES, type State } from '../commit-status.js'
-import type { CacheName, GaugeName, Meter, Route } from '../parts/meter.js'
+import { STATES, type State } from '../domain/commit-status.js'
+import type { CacheName, GaugeName, Meter, Route } from '../contracts/meter.js'
 
 /** Measurements in the text format of Prometheus. */
 export interface MetricsText {

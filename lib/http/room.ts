@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import type { Request } from 'polka'
 import type { ServiceError } from '../errors.js'
-import type { Eventual } from '../parts/eventual.js'
-import type { Route as RouteName } from '../parts/meter.js'
+import type { Eventual } from '../concurrency/maybe-promise.js'
+import type { Route as RouteName } from '../contracts/meter.js'
 import type { Answer, StreamedAnswer } from './exchange.js'
 
 export type { Request }

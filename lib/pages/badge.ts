@@ -1,4 +1,4 @@
-import type { State } from '../commit-status.js'
+import type { State } from '../domain/commit-status.js'
 import { visible } from './foreign-text.js'
 
 /** A badge says no more than fits on one. */

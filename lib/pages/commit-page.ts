@@ -1,6 +1,6 @@
-import { BY_URGENCY, byUrgency } from '../commit-status.js'
+import { BY_URGENCY, byUrgency } from '../domain/commit-status.js'
 import type { LoggedCommit } from '../git/commit-log.js'
-import type { RepositoryName } from '../repository-name.js'
+import type { RepositoryName } from '../domain/repository-name.js'
 import { fitting } from './fitting.js'
 import { isolated } from './foreign-text.js'
 import { html, type Content, type Html } from './html.js'

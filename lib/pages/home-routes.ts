@@ -1,6 +1,6 @@
 import { ServiceError } from '../errors.js'
 import type { Route } from '../http/room.js'
-import { parseRepositoryName, type RepositoryName } from '../repository-name.js'
+import { parseRepositoryName, type RepositoryName } from '../domain/repository-name.js'
 import type { Caller } from '../service/repository-access.js'
 import { homePage, type HomeRow } from './home-page.js'
 import { pageAnswer, redirect } from './page.js'

@@ -2,8 +2,8 @@ import { timingSafeEqual, hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { ServiceError } from '../errors.js'
 import { headerValues } from '../http/header-values.js'
-import type { Meter } from '../parts/meter.js'
-import { isUserName } from '../repository-name.js'
+import type { Meter } from '../contracts/meter.js'
+import { isUserName } from '../domain/repository-name.js'
 import { NOBODY, type Visitors } from './visitor.js'
 
 /** In what a proxy proves that it is the one. */

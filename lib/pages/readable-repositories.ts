@@ -1,4 +1,4 @@
-import { parseRepositoryName, type RepositoryName } from '../repository-name.js'
+import { parseRepositoryName, type RepositoryName } from '../domain/repository-name.js'
 
 /** A repository of the folder. */
 export interface ListedName {

@@ -1,6 +1,6 @@
-import type { CommitState } from '../commit-status.js'
+import type { CommitState } from '../domain/commit-status.js'
 import type { LoggedCommit } from '../git/commit-log.js'
-import type { RepositoryName } from '../repository-name.js'
+import type { RepositoryName } from '../domain/repository-name.js'
 import { isolated, visible } from './foreign-text.js'
 import { html, type Html } from './html.js'
 import type { Page } from './page.js'

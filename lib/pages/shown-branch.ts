@@ -1,5 +1,5 @@
-import type { ObjectId } from '../object-id.js'
-import type { Repository } from '../parts/repositories.js'
+import type { ObjectId } from '../domain/object-id.js'
+import type { Repository } from '../contracts/repositories.js'
 import type { PagesParts } from './parts.js'
 
 /** What is shown of a repository where no ref is asked for. */

@@ -1,5 +1,5 @@
-import type { CommitStatus, Reporter, State, StoredStatus } from '../commit-status.js'
-import type { LargeList, StoredList } from '../status-list.js'
+import type { CommitStatus, Reporter, State, StoredStatus } from '../domain/commit-status.js'
+import type { LargeList, StoredList } from '../domain/status-list.js'
 
 /** A status, and the user that reported it last. */
 export type ShownStatus = Omit<StoredStatus, 'reporter'> & { readonly reporter?: Pick<Reporter, 'user'> | undefined }

@@ -1,5 +1,5 @@
 import { ArgumentError } from '../errors.js'
-import type { TokenLimits } from '../parts/token-limits.js'
+import type { TokenLimits } from '../contracts/token-limits.js'
 import { EXPIRIES } from './tokens-page.js'
 
 const DAY = 24 * 60 * 60 * 1000

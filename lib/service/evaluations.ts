@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
-import type { StoredStatus } from '../commit-status.js'
-import type { ObjectId } from '../object-id.js'
-import type { RepositoryName } from '../repository-name.js'
-import type { Evaluation } from '../verdict/verdict.js'
+import type { StoredStatus } from '../domain/commit-status.js'
+import type { ObjectId } from '../domain/object-id.js'
+import type { RepositoryName } from '../domain/repository-name.js'
+import type { Evaluation } from '../domain/verdict/verdict.js'
 
 /** Milliseconds after which an evaluation gives up its turn of the event loop. */
 const TURN_MILLISECONDS = 4

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { ServiceError } from '../errors.js'
-import type { Eventual } from '../parts/eventual.js'
-import type { Logger } from '../parts/logger.js'
+import type { Eventual } from '../concurrency/maybe-promise.js'
+import type { Logger } from '../contracts/logger.js'
 
 /**
  * The one gate: what is under way, how many requests may be, and closing. Everything that uses the store goes through

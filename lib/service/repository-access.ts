@@ -1,11 +1,11 @@
 import { limitAccess } from '../auth/token-limits.js'
 import { ServiceError, StoreUnavailable, toServiceError } from '../errors.js'
-import { atLeast, higher, type Access, type AccessPolicy } from '../parts/access-policy.js'
-import { andThen, outcomeOf, type Eventual, type Outcome, type Prompt } from '../parts/eventual.js'
-import type { Logger } from '../parts/logger.js'
-import type { Repositories, Repository } from '../parts/repositories.js'
-import type { TokenLimits } from '../parts/token-limits.js'
-import type { RepositoryName } from '../repository-name.js'
+import { atLeast, higher, type Access, type AccessPolicy } from '../contracts/access-policy.js'
+import { andThen, outcomeOf, type Eventual, type Outcome, type Prompt } from '../concurrency/maybe-promise.js'
+import type { Logger } from '../contracts/logger.js'
+import type { Repositories, Repository } from '../contracts/repositories.js'
+import type { TokenLimits } from '../contracts/token-limits.js'
+import type { RepositoryName } from '../domain/repository-name.js'
 
 /** Who asks: a user, nobody in particular, or the program that the service lives in. */
 export interface Caller {

@@ -1,4 +1,4 @@
-import type { RepositoryName } from '../repository-name.js'
+import type { RepositoryName } from '../domain/repository-name.js'
 
 /** The right of a report under way to be saved under the name it was sent to. */
 export interface Lease {

@@ -1,5 +1,5 @@
-import type { CommitStatus, Reporter } from '../commit-status.js'
-import type { Logger } from '../parts/logger.js'
+import type { CommitStatus, Reporter } from '../domain/commit-status.js'
+import type { Logger } from '../contracts/logger.js'
 
 /** A report that has been saved. */
 export interface StatusEvent {

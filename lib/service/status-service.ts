@@ -9,19 +9,19 @@ import {
   type Reporter,
   shownStatus,
   type StoredStatus,
-} from '../commit-status.js'
+} from '../domain/commit-status.js'
 import { ServiceError, toServiceError } from '../errors.js'
 import type { ConfirmedCommits } from '../git/confirmed-commits.js'
 import type { Refs } from '../git/refs.js'
-import { parseObjectId, type ObjectId } from '../object-id.js'
-import type { Access } from '../parts/access-policy.js'
-import type { Clock } from '../parts/clock.js'
-import { andThen, type Eventual } from '../parts/eventual.js'
-import type { Meter } from '../parts/meter.js'
-import type { Repository } from '../parts/repositories.js'
-import type { Store } from '../parts/store.js'
-import { parseFields, parseShape, parseState } from '../report.js'
-import { HOST_USER, type RepositoryName } from '../repository-name.js'
+import { parseObjectId, type ObjectId } from '../domain/object-id.js'
+import type { Access } from '../contracts/access-policy.js'
+import type { Clock } from '../contracts/clock.js'
+import { andThen, type Eventual } from '../concurrency/maybe-promise.js'
+import type { Meter } from '../contracts/meter.js'
+import type { Repository } from '../contracts/repositories.js'
+import type { Store } from '../contracts/store.js'
+import { parseFields, parseShape, parseState } from '../domain/report.js'
+import { HOST_USER, type RepositoryName } from '../domain/repository-name.js'
 import {
   failedContexts,
   serialisedList,
@@ -29,9 +29,9 @@ import {
   type LargeList,
   type SerialisedList,
   type StoredList,
-} from '../status-list.js'
-import { Evaluation, type Verdict } from '../verdict/verdict.js'
-import type { VerdictRule } from '../verdict/rule.js'
+} from '../domain/status-list.js'
+import { Evaluation, type Verdict } from '../domain/verdict/verdict.js'
+import type { VerdictRule } from '../domain/verdict/rule.js'
 import { Evaluations } from './evaluations.js'
 import { RepositoryAccess, type Caller, type FoundRepository, type RepositoryAccessParts } from './repository-access.js'
 import { RepositoryLeases, type Lease } from './repository-leases.js'

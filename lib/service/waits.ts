@@ -1,7 +1,7 @@
-import type { StatusStore } from '../parts/store.js'
-import { Gate } from '../store/gate.js'
-import type { ObjectId } from '../object-id.js'
-import type { RepositoryName } from '../repository-name.js'
+import type { StatusStore } from '../contracts/store.js'
+import { Gate } from '../concurrency/semaphore.js'
+import type { ObjectId } from '../domain/object-id.js'
+import type { RepositoryName } from '../domain/repository-name.js'
 
 /** How often it is looked what other instances have changed: of all waits, in one statement. */
 const LOOK_MILLISECONDS = 900

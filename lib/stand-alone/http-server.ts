@@ -8,8 +8,8 @@ import { errorAnswer, Exchange } from '../http/exchange.js'
 import type { Handler } from '../http/handler.js'
 import { headerValues } from '../http/header-values.js'
 import { logErrors, stop } from '../http/listening.js'
-import type { Logger } from '../parts/logger.js'
-import { noopMeter, type Meter } from '../parts/meter.js'
+import type { Logger } from '../contracts/logger.js'
+import { noopMeter, type Meter } from '../contracts/meter.js'
 import { Connection, ListenedResponse } from './connection.js'
 
 /** What clients may take of a server; the settings of the same names say what each means. */

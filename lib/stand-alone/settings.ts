@@ -5,7 +5,7 @@ import { errorMessage, SettingsError } from '../errors.js'
 import { isTrustedProxy } from '../http/client-address.js'
 import type { CompatibleApiName } from '../http/compatible/apis.js'
 import { isPathWithoutDoubleSlash } from '../http/public-address.js'
-import { Schema, type SchemaError } from '../schema.js'
+import { Schema, type SchemaError } from '../domain/schema.js'
 import { isStoreAddress, schemeOnly } from '../store/address.js'
 import type { ServerLimits } from './http-server.js'
 

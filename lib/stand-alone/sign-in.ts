@@ -5,7 +5,7 @@ import { errorMessage, StartError } from '../errors.js'
 import { isOfApi } from '../http/api-paths.js'
 import { coversEverybody } from '../http/client-address.js'
 import { pathOf } from '../http/public-address.js'
-import type { Clock } from '../parts/clock.js'
+import type { Clock } from '../contracts/clock.js'
 import type { Settings } from './settings.js'
 
 /** Headers that say something else already. */

@@ -1,5 +1,5 @@
-import { recordSchema, tokenExtras, tokenMembers, type TokenRecord } from '../parts/records.js'
-import { isLimited, limitsOf, type TokenLimits } from '../parts/token-limits.js'
+import { recordSchema, tokenExtras, tokenMembers, type TokenRecord } from '../contracts/records.js'
+import { isLimited, limitsOf, type TokenLimits } from '../contracts/token-limits.js'
 
 /** What a limited token may be used for. */
 export interface Limited extends TokenLimits {

@@ -1,4 +1,4 @@
-import type { Report } from '../commit-status.js'
+import type { Report } from '../domain/commit-status.js'
 
 /** What may wait for its turn to be written: past that, a change is refused at once. */
 export interface QueueBounds {

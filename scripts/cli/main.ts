@@ -18,7 +18,7 @@ import { signInCommand } from './commands/sign-in.js'
 import { statusCommand } from './commands/status.js'
 import { storeCommand } from './commands/store.js'
 import { tokenCommand } from './commands/token.js'
-import { ReportRefused, ServiceNotReached } from './connection/report-failure.js'
+import { ReportRefused, ServiceNotReached } from './clients/report-failure.js'
 import { explain } from './terminal/help.js'
 
 /** Exit statuses: 0 done, 1 failed, 2 wrong use; 3 of a report, the service was not reached. */

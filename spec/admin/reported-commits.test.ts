@@ -1,6 +1,6 @@
 import t from 'tap'
 import { latestCommits } from '../../lib/admin/reported-commits.js'
-import type { CommitStatus } from '../../lib/commit-status.js'
+import type { CommitStatus } from '../../lib/domain/commit-status.js'
 import { commitId } from '../fixtures/names.js'
 import { resultOf } from '../fixtures/work.js'
 

@@ -8,7 +8,7 @@ import { ServiceError } from '../../lib/errors.js'
 import type { CommitStatusOptions } from '../../lib/index.js'
 import { projectNumber } from '../../lib/http/compatible/numbers.js'
 import { Projects } from '../../lib/http/compatible/projects.js'
-import { repositoryName, type RepositoryName } from '../../lib/repository-name.js'
+import { repositoryName, type RepositoryName } from '../../lib/domain/repository-name.js'
 import { embed, fetchJson, listen } from '../fixtures/embedded.js'
 import { makeCommit, makeRepositoryWithCommit } from '../fixtures/git.js'
 

@@ -1,7 +1,7 @@
 // Prototype pollution: members called `__proto__`, `constructor` or `toString` in a body, or such names of users,
 // repositories and contexts, reach what every object inherits. Past victims: lodash, jQuery, Ajv, Kibana, Parse Server.
 import t from 'tap'
-import { parseFields, parseShape } from '../../lib/report.js'
+import { parseFields, parseShape } from '../../lib/domain/report.js'
 import { makeCommit, makeRepository } from '../fixtures/git.js'
 import { hostCommit } from '../fixtures/hosted-commit.js'
 import { refused } from '../fixtures/refusal.js'

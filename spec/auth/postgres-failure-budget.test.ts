@@ -1,7 +1,7 @@
 import t from 'tap'
 import { MemoryFailureBudget } from '../../lib/auth/memory-failure-budget.js'
 import { openStore } from '../../lib/embedding/open-store.js'
-import type { FailureBudget } from '../../lib/parts/failure-budget.js'
+import type { FailureBudget } from '../../lib/contracts/failure-budget.js'
 import { isMissing, PostgresServer, sql } from '../fixtures/postgres.js'
 import { until } from '../fixtures/within.js'
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { CommitFinder } from '../../lib/git/commit-finder.js'
-import { parseObjectId } from '../../lib/object-id.js'
+import { parseObjectId } from '../../lib/domain/object-id.js'
 import { sound } from './comparison.js'
 import { makeRepositoryOf, type MadeRepository } from './data.js'
 import { Load } from './load.js'

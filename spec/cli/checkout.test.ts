@@ -1,5 +1,5 @@
 import t from 'tap'
-import { repositoryAt } from '../../scripts/cli/connection/checkout.js'
+import { repositoryAt } from '../../scripts/cli/git/checkout.js'
 
 t.test('A repository is told from every form of URL that git takes', async (t) => {
   const urls = [

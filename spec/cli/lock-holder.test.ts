@@ -1,7 +1,7 @@
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { lockHolder } from '../../scripts/cli/connection/lock-holder.js'
+import { lockHolder } from '../../scripts/cli/administration/lock-holder.js'
 
 t.test(
   'Whoever has a store open is told by the list of locks, and nobody by that of another file or system',

@@ -1,7 +1,7 @@
 import { renameSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { parseObjectId } from '../../lib/object-id.js'
+import { parseObjectId } from '../../lib/domain/object-id.js'
 import { LevelStore } from '../../lib/store/level/level-store.js'
 import { CommandPlace } from '../fixtures/command.js'
 import { makeRepository, makeRepositoryWithCommit } from '../fixtures/git.js'

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
-import { deliver, type Delivery } from '../../scripts/cli/connection/report-client.js'
+import { deliver, type Delivery } from '../../scripts/cli/clients/report-client.js'
 import { listen } from '../fixtures/embedded.js'
 
 const TOKEN = `cst_${'0123456789ab'.repeat(4)}`

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { State } from '../../lib/commit-status.js'
+import type { State } from '../../lib/domain/commit-status.js'
 import { LevelStore } from '../../lib/store/level/level-store.js'
 import { CommandPlace, type Outcome } from '../fixtures/command.js'
 import { git, makeRepositoryWithCommit } from '../fixtures/git.js'

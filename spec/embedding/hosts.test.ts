@@ -4,7 +4,7 @@ import express from 'express'
 import polka from 'polka'
 import t from 'tap'
 import type { CommitStatusService } from '../../lib/index.js'
-import { silentLogger } from '../../lib/parts/logger.js'
+import { silentLogger } from '../../lib/contracts/logger.js'
 import { embed, fetchJson, listen } from '../fixtures/embedded.js'
 import { makeRepositoryWithCommit } from '../fixtures/git.js'
 

@@ -1,7 +1,7 @@
 import { deepStrictEqual, ok } from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import { STATES, type CommitStatus } from '../../lib/commit-status.js'
+import { STATES, type CommitStatus } from '../../lib/domain/commit-status.js'
 import { judge } from './checker.js'
 import type { History, Read, Write } from './history.js'
 

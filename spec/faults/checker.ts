@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { CommitStatus } from '../../lib/commit-status.js'
+import type { CommitStatus } from '../../lib/domain/commit-status.js'
 import type { History, Span, Write } from './history.js'
 
 /** What is wrong with a history, each finding in words. */
@@ -176,7 +176,7 @@ function listOf(commit: string, answer: unknown): CommitStatus[] | string {
   return answer['state'] === combined(statuses.map(({ state }) => state)) ? statuses : 'another combined state'
 }
 
-/** The specification's four rules, in another way than lib/commit-status.ts. */
+/** The specification's four rules, in another way than lib/domain/commit-status.ts. */
 function combined(states: readonly string[]): string | null {
   const rules = [/failure|error/, /pending/, /success/]
   const rule = rules.findIndex((pattern) => states.some((state) => pattern.test(state)))

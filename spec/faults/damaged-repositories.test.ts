@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
-import type { ObjectFormat } from '../../lib/object-id.js'
+import type { ObjectFormat } from '../../lib/domain/object-id.js'
 import { formats, unknownId } from '../fixtures/finder.js'
 import { git, makeCommit } from '../fixtures/git.js'
 import { makeRepositoryWithHistory } from '../fixtures/history.js'

@@ -1,4 +1,4 @@
-import type { Report } from '../../lib/commit-status.js'
+import type { Report } from '../../lib/domain/commit-status.js'
 
 /** When something was asked and when it was answered, in milliseconds of the monotonic clock. */
 export interface Span {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
-import { STATES } from '../../lib/commit-status.js'
+import { STATES } from '../../lib/domain/commit-status.js'
 import { hostCommit } from '../fixtures/hosted-commit.js'
 import { refused } from '../fixtures/refusal.js'
 import { bodies, modelOf } from '../fixtures/report-model.js'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { STATES } from '../../lib/commit-status.js'
+import { STATES } from '../../lib/domain/commit-status.js'
 import { git, makeCommit, makeRepository } from '../fixtures/git.js'
 import { hostCommit } from '../fixtures/hosted-commit.js'
 import { itemsOf } from '../fixtures/work.js'

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import t, { type Test } from 'tap'
 import { openAdministration } from '../../lib/embedding/open-administration.js'
-import { silentLogger } from '../../lib/parts/logger.js'
+import { silentLogger } from '../../lib/contracts/logger.js'
 import { readSettings, type Settings } from '../../lib/stand-alone/settings.js'
 import { embed, listen } from '../fixtures/embedded.js'
 import { makeRepositoryWithCommit } from '../fixtures/git.js'

@@ -1,11 +1,11 @@
 import { once, EventEmitter } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
-import type { StoredStatus } from '../../lib/commit-status.js'
-import type { ObjectId } from '../../lib/object-id.js'
+import type { StoredStatus } from '../../lib/domain/commit-status.js'
+import type { ObjectId } from '../../lib/domain/object-id.js'
 import { Evaluations } from '../../lib/service/evaluations.js'
-import { verdictRule } from '../../lib/verdict/rule.js'
-import { Evaluation } from '../../lib/verdict/verdict.js'
+import { verdictRule } from '../../lib/domain/verdict/rule.js'
+import { Evaluation } from '../../lib/domain/verdict/verdict.js'
 import { commitId, repositoryNamed } from '../fixtures/names.js'
 
 const repository = repositoryNamed('alice/hello')

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
-import type { StatusStore } from '../../lib/parts/store.js'
+import type { StatusStore } from '../../lib/contracts/store.js'
 import { Waits } from '../../lib/service/waits.js'
 import { commitId, repositoryNamed } from '../fixtures/names.js'
 import { until } from '../fixtures/within.js'

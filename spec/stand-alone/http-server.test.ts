@@ -1,7 +1,7 @@
 import { execFile, execFileSync } from 'node:child_process'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { silentLogger } from '../../lib/parts/logger.js'
+import { silentLogger } from '../../lib/contracts/logger.js'
 import { HttpServer } from '../../lib/stand-alone/http-server.js'
 import { readSettings } from '../../lib/stand-alone/settings.js'
 

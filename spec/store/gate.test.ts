@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Gate } from '../../lib/store/gate.js'
+import { Gate } from '../../lib/concurrency/semaphore.js'
 
 t.test(
   'So many are let through at a time; others wait in line, and those it has no place for are refused',

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { StoreOverloaded } from '../../lib/errors.js'
-import { silentLogger } from '../../lib/parts/logger.js'
+import { silentLogger } from '../../lib/contracts/logger.js'
 import { LevelDatabase } from '../../lib/store/level/database.js'
 import { LevelWriter } from '../../lib/store/level/writer.js'
 import type { QueueBounds } from '../../lib/store/queue-bounds.js'

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import type { CommitStatus } from '../../lib/commit-status.js'
+import type { CommitStatus } from '../../lib/domain/commit-status.js'
 import { StoreCorrupt, StoreUnavailable } from '../../lib/errors.js'
 import { PostgresStore } from '../../lib/store/postgres/postgres-store.js'
 import { commitId, repositoryNamed } from '../fixtures/names.js'

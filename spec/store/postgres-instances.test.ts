@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { openStore } from '../../lib/embedding/open-store.js'
-import type { Store } from '../../lib/parts/store.js'
+import type { Store } from '../../lib/contracts/store.js'
 import { commitId, repositoryNamed } from '../fixtures/names.js'
 import { isMissing, PostgresServer } from '../fixtures/postgres.js'
 import { reportOf } from '../fixtures/report.js'

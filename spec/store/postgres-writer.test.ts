@@ -1,6 +1,6 @@
 import t from 'tap'
 import { StoreOverloaded, StoreUnavailable } from '../../lib/errors.js'
-import { silentLogger, type Logger } from '../../lib/parts/logger.js'
+import { silentLogger, type Logger } from '../../lib/contracts/logger.js'
 import { DatabaseFailure } from '../../lib/store/postgres/database-failure.js'
 import { PostgresWriter } from '../../lib/store/postgres/writer.js'
 

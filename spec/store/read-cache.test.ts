@@ -1,5 +1,5 @@
 import t from 'tap'
-import { noopMeter } from '../../lib/parts/meter.js'
+import { noopMeter } from '../../lib/contracts/meter.js'
 import { ReadCache } from '../../lib/store/level/read-cache.js'
 
 interface Value {

@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import { StoreUnavailable } from '../../lib/errors.js'
-import type { Store } from '../../lib/parts/store.js'
+import type { Store } from '../../lib/contracts/store.js'
 import { commitId, repositoryNamed } from '../fixtures/names.js'
 import { reportOf } from '../fixtures/report.js'
 import { collect, openedStore, type StoreFactory } from './store.js'

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { Grant, GrantKey } from '../../lib/parts/records.js'
+import type { Grant, GrantKey } from '../../lib/contracts/records.js'
 import { repositoryNamed } from '../fixtures/names.js'
 import { openedStore, type StoreFactory } from './store.js'
 

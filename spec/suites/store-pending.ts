@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
-import { shownStatus, type State, type StoredStatus } from '../../lib/commit-status.js'
-import type { Store } from '../../lib/parts/store.js'
+import { shownStatus, type State, type StoredStatus } from '../../lib/domain/commit-status.js'
+import type { Store } from '../../lib/contracts/store.js'
 import { commitId, repositoryNamed } from '../fixtures/names.js'
 import { reportOf } from '../fixtures/report.js'
 import { wholeList } from '../fixtures/whole-list.js'

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { TokenRecord } from '../../lib/parts/records.js'
+import type { TokenRecord } from '../../lib/contracts/records.js'
 import { openedStore, type StoreFactory } from './store.js'
 
 const TWO = '2026-01-31T14:00:00.000Z'

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { Store } from '../../lib/parts/store.js'
+import type { Store } from '../../lib/contracts/store.js'
 import { closeSuite } from './store-close.js'
 import { contentsSuite } from './store-contents.js'
 import { grantSuite } from './store-grants.js'

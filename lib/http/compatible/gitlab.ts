@@ -1,6 +1,6 @@
-import type { State } from '../../commit-status.js'
+import type { State } from '../../domain/commit-status.js'
 import { ServiceError } from '../../errors.js'
-import { andThen, type Eventual } from '../../parts/eventual.js'
+import { andThen, type Eventual } from '../../concurrency/maybe-promise.js'
 import type { FoundRepository } from '../../service/repository-access.js'
 import { MOUNTS } from '../api-paths.js'
 import type { Answer } from '../exchange.js'

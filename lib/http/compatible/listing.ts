@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import type { OutgoingHttpHeaders } from 'node:http'
 import { LRUCache } from 'lru-cache'
-import { combinedState, type CommitStatus, type Reporter, type State } from '../../commit-status.js'
-import type { LargeList, SerialisedList, StatusList, StatusText } from '../../status-list.js'
-import { andThen, type Eventual } from '../../parts/eventual.js'
+import { combinedState, type CommitStatus, type Reporter, type State } from '../../domain/commit-status.js'
+import type { LargeList, SerialisedList, StatusList, StatusText } from '../../domain/status-list.js'
+import { andThen, type Eventual } from '../../concurrency/maybe-promise.js'
 import type { Answer } from '../exchange.js'
 import type { Page } from './paging.js'
 

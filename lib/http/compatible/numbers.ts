@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { CommitStatus } from '../../commit-status.js'
+import type { CommitStatus } from '../../domain/commit-status.js'
 
 /*
  * Go, Java and Ruby clients take nothing but numbers for ids, and ours are texts. The numbers are made of what they

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { ServiceError, toServiceError } from '../../errors.js'
-import { outcomeOf, type Eventual } from '../../parts/eventual.js'
-import { parseRepositoryName, type RepositoryName } from '../../repository-name.js'
+import { outcomeOf, type Eventual } from '../../concurrency/maybe-promise.js'
+import { parseRepositoryName, type RepositoryName } from '../../domain/repository-name.js'
 import type { FoundRepository } from '../../service/repository-access.js'
 import { projectNumber } from './numbers.js'
 

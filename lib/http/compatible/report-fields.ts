@@ -1,6 +1,6 @@
-import type { State } from '../../commit-status.js'
+import type { State } from '../../domain/commit-status.js'
 import { ServiceError } from '../../errors.js'
-import { invalidBody, type ReportShape } from '../../report.js'
+import { invalidBody, type ReportShape } from '../../domain/report.js'
 import { decodeUtf8, parseJson } from '../body.js'
 
 /** The members of a body, or of what takes its place. */

@@ -1,5 +1,5 @@
-import type { StoredStatus } from '../../commit-status.js'
-import { EditableList, toText, type SerialisedList, type StatusText } from '../../status-list.js'
+import type { StoredStatus } from '../../domain/commit-status.js'
+import { EditableList, toText, type SerialisedList, type StatusText } from '../../domain/status-list.js'
 
 /** About what a list takes in memory besides its bytes. */
 const LIST_BYTES = 500

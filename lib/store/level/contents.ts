@@ -1,8 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { StoredStatus } from '../../commit-status.js'
+import type { StoredStatus } from '../../domain/commit-status.js'
 import { StoreCorrupt, StoreUnavailable } from '../../errors.js'
-import type { RepositoryMerge, RepositoryStatus, StatusPage, StoreContents } from '../../parts/store-administration.js'
-import type { RepositoryName } from '../../repository-name.js'
+import type {
+  RepositoryMerge,
+  RepositoryStatus,
+  StatusPage,
+  StoreContents,
+} from '../../contracts/store-administration.js'
+import type { RepositoryName } from '../../domain/repository-name.js'
 import { type BatchOperation, type LevelDatabase } from './database.js'
 import type { LevelGrants } from './grants.js'
 import { LevelMerge } from './merge.js'

@@ -1,6 +1,6 @@
 import { BackupRefused } from '../../errors.js'
-import type { StoreCounts, StoreFindings, StoreMaintenance } from '../../parts/store-administration.js'
-import type { Task } from '../../parts/task.js'
+import type { StoreCounts, StoreFindings, StoreMaintenance } from '../../contracts/store-administration.js'
+import type { Task } from '../../concurrency/task.js'
 import { Backup } from './backup.js'
 import type { LevelDatabase } from './database.js'
 import { isGrant } from './grants.js'

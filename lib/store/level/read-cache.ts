@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import type { Eventual } from '../../parts/eventual.js'
-import type { CacheName, Meter } from '../../parts/meter.js'
+import type { Eventual } from '../../concurrency/maybe-promise.js'
+import type { CacheName, Meter } from '../../contracts/meter.js'
 
 /**
  * Remembers what was read until it changes; reads of the same key at the same time are one. It is right as long as

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import { StoreCorrupt } from '../../errors.js'
-import { recordSchema } from '../../parts/records.js'
-import { Schema } from '../../schema.js'
+import { recordSchema } from '../../contracts/records.js'
+import { Schema } from '../../domain/schema.js'
 
 /**
  * A stored value: JSON that a person can read, with the version of its form and a checksum of its key and content.

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
-import type { Logger } from '../../parts/logger.js'
+import type { Logger } from '../../contracts/logger.js'
 import type { LevelDatabase } from './database.js'
 import { assertFreeSpace } from './disk-space.js'
 

@@ -1,13 +1,13 @@
 import { setImmediate } from 'node:timers/promises'
-import { isState, pendingSince, type Report, type StoredStatus } from '../../commit-status.js'
+import { isState, pendingSince, type Report, type StoredStatus } from '../../domain/commit-status.js'
 import { ContextLimitReached } from '../../errors.js'
-import type { ObjectId } from '../../object-id.js'
-import { cacheShares } from '../../parts/cache-shares.js'
-import { noopMeter, type Meter } from '../../parts/meter.js'
-import { statusExtras, statusMembers, type SavedStatus } from '../../parts/records.js'
-import type { RepositoryStatus } from '../../parts/store-administration.js'
-import type { StatusStore } from '../../parts/store.js'
-import { parseRepositoryName, type RepositoryName } from '../../repository-name.js'
+import type { ObjectId } from '../../domain/object-id.js'
+import { cacheShares } from '../../contracts/cache-shares.js'
+import { noopMeter, type Meter } from '../../contracts/meter.js'
+import { statusExtras, statusMembers, type SavedStatus } from '../../contracts/records.js'
+import type { RepositoryStatus } from '../../contracts/store-administration.js'
+import type { StatusStore } from '../../contracts/store.js'
+import { parseRepositoryName, type RepositoryName } from '../../domain/repository-name.js'
 import {
   LARGE_LIST_BYTES,
   largeList,
@@ -15,8 +15,8 @@ import {
   type LargeList,
   type SerialisedList,
   type StatusText,
-} from '../../status-list.js'
-import { Gate } from '../gate.js'
+} from '../../domain/status-list.js'
+import { Gate } from '../../concurrency/semaphore.js'
 import { sizeOf } from '../queue-bounds.js'
 import { StatusIds } from '../status-ids.js'
 import { CachedList } from './cached-list.js'

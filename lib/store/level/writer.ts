@@ -1,6 +1,6 @@
 import { StoreFenced, StoreOverloaded, StoreUnavailable } from '../../errors.js'
-import type { Logger } from '../../parts/logger.js'
-import { noopMeter, type Meter } from '../../parts/meter.js'
+import type { Logger } from '../../contracts/logger.js'
+import { noopMeter, type Meter } from '../../contracts/meter.js'
 import { QUEUE_BOUNDS, type QueueBounds } from '../queue-bounds.js'
 import type { Batch, BatchOperation, LevelDatabase } from './database.js'
 import { KeyCounts } from './key-counts.js'

@@ -1,7 +1,12 @@
-import type { StoredStatus } from '../../commit-status.js'
+import type { StoredStatus } from '../../domain/commit-status.js'
 import { StoreCorrupt, StoreUnavailable } from '../../errors.js'
-import type { RepositoryMerge, RepositoryStatus, StatusPage, StoreContents } from '../../parts/store-administration.js'
-import { parseRepositoryName, type RepositoryName } from '../../repository-name.js'
+import type {
+  RepositoryMerge,
+  RepositoryStatus,
+  StatusPage,
+  StoreContents,
+} from '../../contracts/store-administration.js'
+import { parseRepositoryName, type RepositoryName } from '../../domain/repository-name.js'
 import type { Statement } from './connection.js'
 import { DatabaseFailure } from './database-failure.js'
 import type { PostgresDatabase } from './database.js'

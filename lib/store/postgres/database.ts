@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
 import { StoreFenced, StoreUnavailable } from '../../errors.js'
-import type { Logger } from '../../parts/logger.js'
+import type { Logger } from '../../contracts/logger.js'
 import { Connection, type Statement } from './connection.js'
 import { DatabaseFailure } from './database-failure.js'
 

@@ -1,6 +1,6 @@
 import { errorMessage } from '../../errors.js'
-import type { Logger } from '../../parts/logger.js'
-import type { Meter } from '../../parts/meter.js'
+import type { Logger } from '../../contracts/logger.js'
+import type { Meter } from '../../contracts/meter.js'
 import type { PostgresDatabase, RetryPolicy } from './database.js'
 
 /** How often it is looked whether writes go through, while nothing else is written. */

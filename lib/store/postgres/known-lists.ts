@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import type { Meter } from '../../parts/meter.js'
-import type { SerialisedList } from '../../status-list.js'
+import type { Meter } from '../../contracts/meter.js'
+import type { SerialisedList } from '../../domain/status-list.js'
 
 /** A list as it is sent, and what PostgreSQL tells it by. */
 export interface KnownList {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { StoreUnavailable } from '../../errors.js'
-import type { RepositoryName } from '../../repository-name.js'
+import type { RepositoryName } from '../../domain/repository-name.js'
 import type { Connection, Statement } from './connection.js'
 import type { Snapshot } from './database.js'
 

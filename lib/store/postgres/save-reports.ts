@@ -1,6 +1,6 @@
-import type { Report, State } from '../../commit-status.js'
+import type { Report, State } from '../../domain/commit-status.js'
 import { ContextLimitReached } from '../../errors.js'
-import type { SavedStatus } from '../../parts/records.js'
+import type { SavedStatus } from '../../contracts/records.js'
 import type { StatusIds } from '../status-ids.js'
 import type { Connection, Statement } from './connection.js'
 import { DatabaseFailure } from './database-failure.js'

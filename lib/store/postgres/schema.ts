@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { StoreUnavailable } from '../../errors.js'
-import { silentLogger } from '../../parts/logger.js'
+import { silentLogger } from '../../contracts/logger.js'
 import type { Connection } from './connection.js'
 import { DatabaseFailure } from './database-failure.js'
 import { PostgresDatabase, type RetryPolicy } from './database.js'

@@ -1,5 +1,5 @@
-import type { CommitStatus, Report, Reporter, State, StoredStatus } from '../../commit-status.js'
-import type { RepositoryName } from '../../repository-name.js'
+import type { CommitStatus, Report, Reporter, State, StoredStatus } from '../../domain/commit-status.js'
+import type { RepositoryName } from '../../domain/repository-name.js'
 
 /** A report as it is saved. */
 export interface ReportRow {

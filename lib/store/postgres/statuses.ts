@@ -1,8 +1,14 @@
-import { commitState, type CommitState, type Report, type State, type StoredStatus } from '../../commit-status.js'
-import type { ObjectId } from '../../object-id.js'
-import type { SavedStatus } from '../../parts/records.js'
-import type { StatusStore } from '../../parts/store.js'
-import type { RepositoryName } from '../../repository-name.js'
+import {
+  commitState,
+  type CommitState,
+  type Report,
+  type State,
+  type StoredStatus,
+} from '../../domain/commit-status.js'
+import type { ObjectId } from '../../domain/object-id.js'
+import type { SavedStatus } from '../../contracts/records.js'
+import type { StatusStore } from '../../contracts/store.js'
+import type { RepositoryName } from '../../domain/repository-name.js'
 import {
   LARGE_LIST_BYTES,
   largeList,
@@ -11,9 +17,9 @@ import {
   type LargeList,
   type SerialisedList,
   type StatusText,
-} from '../../status-list.js'
-import type { Meter } from '../../parts/meter.js'
-import { Gate } from '../gate.js'
+} from '../../domain/status-list.js'
+import type { Meter } from '../../contracts/meter.js'
+import { Gate } from '../../concurrency/semaphore.js'
 import { sizeOf } from '../queue-bounds.js'
 import { batchLoader, type BatchLoader } from './batch-loader.js'
 import type { Connection, Statement } from './connection.js'

@@ -1,5 +1,5 @@
 import { StoreOverloaded, StoreUnavailable } from '../../errors.js'
-import type { Logger } from '../../parts/logger.js'
+import type { Logger } from '../../contracts/logger.js'
 import { QUEUE_BOUNDS, type QueueBounds } from '../queue-bounds.js'
 import { DatabaseFailure } from './database-failure.js'
 

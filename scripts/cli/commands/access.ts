@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander'
-import { administer } from '../connection/administer.js'
+import { administer } from '../administration/administer.js'
 import { explain } from '../terminal/help.js'
 import { printRecords } from '../terminal/output.js'
 

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { errorMessage } from '../../../lib/errors.js'
-import { parseObjectId } from '../../../lib/object-id.js'
-import { parseRepositoryName } from '../../../lib/repository-name.js'
-import { CheckoutError, clonedRepository, headCommit } from '../connection/checkout.js'
-import { hasMore, isToken, serviceAddress } from '../connection/service-address.js'
+import { parseObjectId } from '../../../lib/domain/object-id.js'
+import { parseRepositoryName } from '../../../lib/domain/repository-name.js'
+import { CheckoutError, clonedRepository, headCommit } from '../git/checkout.js'
+import { hasMore, isToken, serviceAddress } from '../clients/service-address.js'
 
 /** Where the service of a command is that speaks to it over HTTP, and as whom. */
 export interface AddressOptions {

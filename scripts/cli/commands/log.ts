@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import { jsonLine } from '../../../lib/admin/ndjson.js'
-import { MAX_FAILED, MAX_STATES, type CommitState } from '../../../lib/commit-status.js'
+import { MAX_FAILED, MAX_STATES, type CommitState } from '../../../lib/domain/commit-status.js'
 import { errorMessage } from '../../../lib/errors.js'
-import { CheckoutError, clonedRepository } from '../connection/checkout.js'
-import { gitLog, gitPager, isInColour, optionsOf, type LogLine } from '../connection/git-log.js'
+import { CheckoutError, clonedRepository } from '../git/checkout.js'
+import { gitLog, gitPager, isInColour, optionsOf, type LogLine } from '../git/git-log.js'
 import { checkedUrl, givenToken, urlOption } from './address-options.js'
 import { failedList, sign } from '../terminal/colours.js'
 import { explain } from '../terminal/help.js'
@@ -36,7 +36,7 @@ export function logCommand(program: Command): void {
         command.error(`error: the folder does not tell the repository: ${error.message}`)
       })
       // What no other command needs.
-      const { statesOf } = await import('../connection/state-client.js')
+      const { statesOf } = await import('../clients/state-client.js')
       process.exitCode = await show(
         argumentsOf(command),
         options.json === true,

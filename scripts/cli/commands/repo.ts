@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { RepositoryCounts } from '../../../lib/admin/administration.js'
 import { jsonLine } from '../../../lib/admin/ndjson.js'
-import { administer } from '../connection/administer.js'
+import { administer } from '../administration/administer.js'
 import { explain } from '../terminal/help.js'
 import { printRecords } from '../terminal/output.js'
 import { visible } from '../terminal/visible.js'

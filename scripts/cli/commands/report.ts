@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { jsonLine } from '../../../lib/admin/ndjson.js'
-import { STATES } from '../../../lib/commit-status.js'
-import { milliseconds } from '../../../lib/verdict/duration.js'
+import { STATES } from '../../../lib/domain/commit-status.js'
+import { milliseconds } from '../../../lib/domain/verdict/duration.js'
 import { explain } from '../terminal/help.js'
 import { addressed, commitAsked, type AddressOptions } from './address-options.js'
 
@@ -31,7 +31,7 @@ export function reportCommand(status: Command): void {
         const { state, context, description, targetUrl, timeout, json } = options
         const { url, token, repository: name, sha: commit } = await commitAsked(command, repository, sha, options)
         // What no other command needs.
-        const { deliver } = await import('../connection/report-client.js')
+        const { deliver } = await import('../clients/report-client.js')
         const saved = await deliver({
           address: new URL(`api/v1/repos/${name}/statuses/${commit}`, url),
           token,

@@ -7,8 +7,8 @@ import { settings as list } from '../../../config/settings.js'
 import { shellWord } from '../../../lib/pages/shell-word.js'
 import type { Settings } from '../../../lib/stand-alone/settings.js'
 import { levelFolder, withoutPassword } from '../../../lib/store/address.js'
-import { retryWhileLocked } from '../connection/retry-while-locked.js'
-import { onStopSignal } from '../connection/stop-signals.js'
+import { retryWhileLocked } from '../administration/retry-while-locked.js'
+import { onStopSignal } from '../administration/stop-signals.js'
 import { explain } from '../terminal/help.js'
 
 export function serveCommand(program: Command): void {
@@ -21,7 +21,7 @@ export function serveCommand(program: Command): void {
         : `\nSettings come from the environment, else from the JSON file, else they are these:\n${settingsHelp()}`,
     )
     .action(async (_options: unknown, command: Command) => {
-      const { defaultSettings, isDefaultFolder, settingsOf } = await import('../connection/command-settings.js')
+      const { defaultSettings, isDefaultFolder, settingsOf } = await import('../administration/command-settings.js')
       const settings = settingsOf(command)
       setFlagsFromString(`--heap-growing-percent=${GARBAGE_PERCENT}`)
       // From now on: a signal during the start ends the service as orderly as one after it.

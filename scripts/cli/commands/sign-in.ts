@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { jsonLine } from '../../../lib/admin/ndjson.js'
-import { administer } from '../connection/administer.js'
+import { administer } from '../administration/administer.js'
 import { urlOption } from './address-options.js'
 import { explain } from '../terminal/help.js'
 

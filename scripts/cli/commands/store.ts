@@ -4,9 +4,9 @@ import { InvalidArgumentError, type Command } from 'commander'
 import { jsonLine, linesOf } from '../../../lib/admin/ndjson.js'
 import type { PruneFinding } from '../../../lib/admin/store-prune.js'
 import { migrateStore } from '../../../lib/embedding/open-store.js'
-import type { StoreCounts } from '../../../lib/parts/store-administration.js'
-import type { Task } from '../../../lib/parts/task.js'
-import { administer, type Use } from '../connection/administer.js'
+import type { StoreCounts } from '../../../lib/contracts/store-administration.js'
+import type { Task } from '../../../lib/concurrency/task.js'
+import { administer, type Use } from '../administration/administer.js'
 import { explain } from '../terminal/help.js'
 import { print, printRecords } from '../terminal/output.js'
 import { visible } from '../terminal/visible.js'
@@ -196,7 +196,7 @@ function migrateCommand(store: Command): void {
         'at any time',
     )
     .action(async (_options: unknown, command: Command) => {
-      const { settingsOf } = await import('../connection/command-settings.js')
+      const { settingsOf } = await import('../administration/command-settings.js')
       const migrated = await migrateStore(settingsOf(command).store)
       if (!migrated) console.log('a LevelDB store has no tables: nothing to do')
       else if (migrated.from === migrated.to) console.log(`the tables are of version ${migrated.to} already`)

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
-import { milliseconds } from '../../../lib/verdict/duration.js'
-import { verdictRule } from '../../../lib/verdict/rule.js'
+import { milliseconds } from '../../../lib/domain/verdict/duration.js'
+import { verdictRule } from '../../../lib/domain/verdict/rule.js'
 import { errorMessage } from '../../../lib/errors.js'
 import { addressed, commitAsked, type AddressOptions } from './address-options.js'
 import { explain } from '../terminal/help.js'

@@ -1,9 +1,9 @@
-import type { CommitStatus } from '../../../lib/commit-status.js'
+import type { CommitStatus } from '../../../lib/domain/commit-status.js'
 import { catalogue } from '../../../lib/errors.js'
-import { parseObjectId } from '../../../lib/object-id.js'
-import type { Requirement, Verdict } from '../../../lib/verdict/verdict.js'
-import { patternMatcher } from '../../../lib/verdict/pattern.js'
-import { askList, askVerdict, NoAnswer, shown, type AskedCommit } from '../connection/verdict-client.js'
+import { parseObjectId } from '../../../lib/domain/object-id.js'
+import type { Requirement, Verdict } from '../../../lib/domain/verdict/verdict.js'
+import { patternMatcher } from '../../../lib/domain/verdict/pattern.js'
+import { askList, askVerdict, NoAnswer, shown, type AskedCommit } from '../clients/verdict-client.js'
 import { visible } from '../terminal/visible.js'
 import {
   git,

@@ -3,11 +3,11 @@ import { lstat, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { errorMessage } from '../../../lib/errors.js'
-import { parseRepositoryName } from '../../../lib/repository-name.js'
-import { patternMatcher } from '../../../lib/verdict/pattern.js'
-import { verdictRule } from '../../../lib/verdict/rule.js'
-import { repositoryAt } from '../connection/checkout.js'
-import { hasMore, isToken, serviceAddress } from '../connection/service-address.js'
+import { parseRepositoryName } from '../../../lib/domain/repository-name.js'
+import { patternMatcher } from '../../../lib/domain/verdict/pattern.js'
+import { verdictRule } from '../../../lib/domain/verdict/rule.js'
+import { repositoryAt } from '../git/checkout.js'
+import { hasMore, isToken, serviceAddress } from '../clients/service-address.js'
 
 /** The gate cannot be sure: whatever is protected is refused, with these words. */
 export class GateError extends Error {

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 import ms from 'ms'
-import { isState, type State } from '../../../lib/commit-status.js'
+import { isState, type State } from '../../../lib/domain/commit-status.js'
 import { visible } from './visible.js'
 
 const COLOURS = { success: 'green', pending: 'yellow', failure: 'red', error: 'red' } as const satisfies Record<

@@ -1,5 +1,5 @@
 import bars, { type SingleBar } from 'cli-progress'
-import type { Progress } from '../../../lib/parts/task.js'
+import type { Progress } from '../../../lib/concurrency/task.js'
 import { describeProgress } from './progress-line.js'
 
 /** Work that is done sooner shows nothing. */

@@ -1,4 +1,4 @@
-import type { Progress } from '../../../lib/parts/task.js'
+import type { Progress } from '../../../lib/concurrency/task.js'
 
 /** How far it is. */
 export function describeProgress({ phase, done, share }: Progress): string {

@@ -1,4 +1,4 @@
-import { runTask, type Progress, type Task } from '../../../lib/parts/task.js'
+import { runTask, type Progress, type Task } from '../../../lib/concurrency/task.js'
 import { describeProgress } from './progress-line.js'
 
 /** How often there is a line where there is no terminal. */

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander'
-import { milliseconds } from '../../../lib/verdict/duration.js'
+import { milliseconds } from '../../../lib/domain/verdict/duration.js'
 
 /**
  * Reads a time: ISO 8601, or how long before or after now, like `90d`. Gives ISO 8601.

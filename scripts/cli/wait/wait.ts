@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises'
-import type { StatusList } from '../../../lib/status-list.js'
-import { patternMatcher } from '../../../lib/verdict/pattern.js'
-import { MAX_REQUIRED, type VerdictQuery } from '../../../lib/verdict/rule.js'
-import type { Verdict } from '../../../lib/verdict/verdict.js'
-import { askList, askVerdict, NoAnswer, shown, type AskedCommit } from '../connection/verdict-client.js'
+import type { StatusList } from '../../../lib/domain/status-list.js'
+import { patternMatcher } from '../../../lib/domain/verdict/pattern.js'
+import { MAX_REQUIRED, type VerdictQuery } from '../../../lib/domain/verdict/rule.js'
+import type { Verdict } from '../../../lib/domain/verdict/verdict.js'
+import { askList, askVerdict, NoAnswer, shown, type AskedCommit } from '../clients/verdict-client.js'
 import { SettledStatuses } from './settled-statuses.js'
 
 /** Exit statuses. */

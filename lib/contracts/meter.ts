@@ -1,0 +1,43 @@
+import type { State } from '../domain/commit-status.js'
+
+/** What a request was about, as far as it was told: no name, user or token. */
+export type Route = 'list' | 'states' | 'report' | 'verdict' | 'page' | 'healthz' | 'metrics' | 'other'
+
+export type CacheName = 'lists' | 'tokens' | 'grants' | 'commits'
+
+export type GaugeName = 'queuedChanges' | 'storeBytes' | 'openRepositories' | 'waits'
+
+/** Where measurements go. No method throws. */
+export interface Meter {
+  requestAnswered(route: Route, status: number, seconds: number): void
+  statusReported(state: State): void
+  logInFailed(): void
+  /** Somebody who is no trusted proxy named a user in the header of one. */
+  signInIgnored(): void
+  /** Changes that shared one fsync, and how long it took to make them durable. */
+  batchWritten(changes: number, seconds: number): void
+  /** A write failed: nothing is acknowledged until the store is open again. */
+  storeFenced(): void
+  cacheLookup(cache: CacheName, hit: boolean): void
+  /** @param read tells about how many bytes a cache takes; asked as that of a gauge is */
+  cacheSize(cache: CacheName, read: () => number): void
+  /** @param read is asked whenever the measurements are read */
+  gauge(name: GaugeName, read: () => number | Promise<number>): void
+}
+
+/** Measures nothing. */
+export const noopMeter: Meter = {
+  requestAnswered: nothing,
+  statusReported: nothing,
+  logInFailed: nothing,
+  signInIgnored: nothing,
+  batchWritten: nothing,
+  storeFenced: nothing,
+  cacheLookup: nothing,
+  cacheSize: nothing,
+  gauge: nothing,
+}
+
+function nothing(): void {
+  // Nobody reads it.
+}
