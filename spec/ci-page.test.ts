@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { parse } from 'yaml'
 import { chapter, codeBlocks } from './fixtures/page.js'
+import { missing } from './fixtures/program.js'
 import { hostCommit } from './fixtures/hosted-commit.js'
 
 const HOST = 'https://status.example.com'
@@ -120,8 +121,10 @@ const steps: Record<string, { context: string; ends: readonly End[]; step: (end:
   },
 }
 
+const noCurl = await missing('curl')
+
 for (const [name, { context, ends, step }] of Object.entries(steps)) {
-  t.test(`What the page has for ${name} reports how it ended, as it is pasted`, async (t) => {
+  t.test(`What the page has for ${name} reports how it ended, as it is pasted`, { skip: noCurl }, async (t) => {
     const { service, sha, token, stored } = await hostCommit(t, { private: true })
     for (const end of ends) {
       const { script, environment } = step(end, sha)
@@ -133,10 +136,13 @@ for (const [name, { context, ends, step }] of Object.entries(steps)) {
   })
 }
 
-t.test('The lines of the page for Buildbot are Python, and name the addresses that its reporters take', async (t) => {
-  const [code = ''] = codeBlocks(chapter(PAGE, '## Buildbot'), 'python')
-  // Stands for the package, which is not in Debian: it shows what each reporter is made with.
-  const stub = `import sys, types, json
+t.test(
+  'The lines of the page for Buildbot are Python, and name the addresses that its reporters take',
+  { skip: await missing('python3') },
+  async (t) => {
+    const [code = ''] = codeBlocks(chapter(PAGE, '## Buildbot'), 'python')
+    // Stands for the package, which is not in Debian: it shows what each reporter is made with.
+    const stub = `import sys, types, json
 made = []
 class Reporters:
     def __getattr__(self, name):
@@ -149,9 +155,10 @@ sys.modules['buildbot.plugins'] = plugins
 c = {}
 ${code}
 print(json.dumps(made))`
-  const { stdout } = await promisify(execFile)('python3', ['-c', stub])
-  t.strictSame(JSON.parse(stdout), [['GitHubStatusPush', `${HOST}/api/v3`, 'the secret status']])
-})
+    const { stdout } = await promisify(execFile)('python3', ['-c', stub])
+    t.strictSame(JSON.parse(stdout), [['GitHubStatusPush', `${HOST}/api/v3`, 'the secret status']])
+  },
+)
 
 t.test('The lines of the page for octokit report, as they are pasted', async (t) => {
   const { service, sha, token, stored } = await hostCommit(t, { private: true })

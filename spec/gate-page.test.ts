@@ -6,12 +6,13 @@ import t from 'tap'
 import { CommandPlace, executable } from './fixtures/command.js'
 import { makeRepository } from './fixtures/git.js'
 import { chapter, codeBlocks } from './fixtures/page.js'
+import { missing } from './fixtures/program.js'
 
 const five = chapter('scripts/gate.md', '## Five minutes')
 const [setUp = '', explain = ''] = codeBlocks(five, 'sh')
 const [unseen = '', red = ''] = codeBlocks(five, 'text')
 
-t.test('From nothing to a protected branch, as it is pasted', async (t) => {
+t.test('From nothing to a protected branch, as it is pasted', { skip: await missing('curl') }, async (t) => {
   const place = new CommandPlace(t.testdir())
   const directory = await makeRepository(place.repositories, 'alice/hello')
   mkdirSync(join(directory, 'hooks'))

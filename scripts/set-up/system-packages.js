@@ -1,41 +1,18 @@
-import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { root } from './checkout.js'
 import { SetUpFailure } from './failure.js'
 import { reasonLines, runWithLog } from './log.js'
 import { say, withProgress } from './progress.js'
+import { succeeds, testPrograms } from './test-programs.js'
 
-/** What the build needs, by Debian package, with a shell command that succeeds when it is there. */
+/** What the build needs, by Debian package, with a shell command that succeeds when it works. */
 const buildNeeds = {
-  'build-essential': 'command -v make && command -v ${CC:-gcc} && echo "#include <new>" | ${CXX:-g++} -E -x c++ -',
-  python3: 'command -v "${PYTHON:-python3}"',
+  'build-essential': 'make --version && ${CC:-gcc} --version && echo "#include <new>" | ${CXX:-g++} -E -x c++ -',
+  python3: '"${PYTHON:-python3}" --version',
   // The compiler is asked, as header files may stand anywhere.
   'libssl-dev': 'echo "#include <openssl/sha.h>" | ${CXX:-g++} ${CPPFLAGS:-} -E -x c++ -',
-  'libkrb5-dev': 'command -v krb5-config',
-  git: 'command -v git',
-}
-
-/** What some of the tests need besides. */
-const testNeeds = {
-  gitolite3: 'command -v gitolite',
-  postgresql: 'ls /usr/lib/postgresql/*/bin/initdb',
-  strace: 'command -v strace',
-  openssl: 'command -v openssl',
-  // Clients that the compatible APIs are tested with.
-  gh: 'command -v gh',
-  hub: 'command -v hub',
-  'python3-github': '/usr/bin/python3 -c "import github"',
-  'python3-gitlab': '/usr/bin/python3 -c "import gitlab"',
-  'ruby-octokit': `/usr/bin/ruby -e 'require "octokit"'`,
-  'ruby-gitlab': `/usr/bin/ruby -e 'require "gitlab"'`,
-  'golang-go': 'command -v go',
-  'golang-github-google-go-github-dev': 'ls /usr/share/gocode/src/github.com/google/go-github',
-  'golang-github-xanzy-go-gitlab-dev': 'ls /usr/share/gocode/src/github.com/xanzy/go-gitlab',
-  chromium: 'command -v chromium',
-  cgit: 'test -x /usr/lib/cgit/cgit.cgi',
-  gitweb: 'test -x /usr/share/gitweb/gitweb.cgi',
-  curl: 'command -v curl',
-  nginx: 'PATH=$PATH:/usr/sbin command -v nginx',
+  'libkrb5-dev': 'krb5-config --version',
+  git: 'git --version',
 }
 
 /**
@@ -43,13 +20,14 @@ const testNeeds = {
  * apt-get, otherwise stops with the command that does.
  */
 export async function ensureSystemPackages() {
-  const names = missing(buildNeeds)
+  const names = await missing(buildNeeds)
   if (names.length === 0) return
-  if (process.getuid?.() === 0 && haveAptGet()) await install(names)
-  const still = missing(buildNeeds)
+  const canInstall = await haveAptGet()
+  if (process.getuid?.() === 0 && canInstall) await install(names)
+  const still = await missing(buildNeeds)
   if (still.length === 0) return
   throw new SetUpFailure(`building libgit2 needs system packages that are missing: ${still.join(' ')}`, {
-    mend: haveAptGet()
+    mend: canInstall
       ? `sudo apt-get install -y ${still.join(' ')}`
       : process.platform === 'darwin'
         ? 'xcode-select --install; brew install krb5 openssl@3'
@@ -57,13 +35,13 @@ export async function ensureSystemPackages() {
   })
 }
 
-/** @returns {string[]} */
-function missing(/** @type {Record<string, string>} */ needs) {
-  return Object.entries(needs).flatMap(([name, check]) => (succeeds(check) ? [] : [name]))
-}
-
-function succeeds(/** @type {string} */ check) {
-  return spawnSync('/bin/sh', ['-c', check], { stdio: 'ignore' }).status === 0
+/**
+ * The packages whose command fails.
+ * @param {Readonly<Record<string, string>>} needs
+ */
+async function missing(needs) {
+  const checked = Object.entries(needs).map(async ([name, check]) => ((await succeeds(check)) ? [] : [name]))
+  return (await Promise.all(checked)).flat()
 }
 
 /**
@@ -71,14 +49,21 @@ function succeeds(/** @type {string} */ check) {
  * name.
  */
 export async function offerTestPackages() {
-  const names = missing(testNeeds)
-  if (names.length === 0 || process.getuid?.() !== 0 || !haveAptGet()) return
-  await install(names).catch(() => {
-    say(`some tests are skipped, as these packages could not be installed: ${missing(testNeeds).join(' ')}`)
+  if (process.getuid?.() !== 0 || !(await haveAptGet())) return
+  const unusable = await missing(testPrograms)
+  // What is installed and does not run, apt-get would not mend.
+  const names = await missing(Object.fromEntries(unusable.map((name) => [name, isInstalled(name)])))
+  if (names.length === 0) return
+  await install(names).catch(async () => {
+    const still = await missing(testPrograms)
+    say(`some tests are skipped, as these packages could not be installed: ${still.join(' ')}`)
   })
 }
 
-const haveAptGet = () => succeeds('command -v apt-get')
+const haveAptGet = async () => await succeeds('command -v apt-get')
+
+const isInstalled = (/** @type {string} */ name) =>
+  `dpkg-query -W -f '\${db:Status-Status}' ${name} | grep -qx installed`
 
 async function install(/** @type {string[]} */ names) {
   say(`installing the system packages ${names.join(' ')} (apt-get)`)

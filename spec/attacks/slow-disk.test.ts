@@ -1,7 +1,7 @@
 // A disk that does not answer: a look-up in a repository on a network share whose server is gone waits as long as the
 // system does. It is answered within 5 seconds all the same, requests for other repositories go on, and a service
 // that is told to stop does not wait for it. Here, strace holds up the opening of one file.
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,9 +10,10 @@ import t from 'tap'
 import { CommandPlace } from '../fixtures/command.js'
 import { unknownId } from '../fixtures/finder.js'
 import { makeRepositoryWithCommit } from '../fixtures/git.js'
+import { missing } from '../fixtures/program.js'
 import { within } from '../fixtures/within.js'
 
-const skip = spawnSync('strace', ['-e', 'trace=none', 'true']).status !== 0 && 'strace cannot be used here'
+const skip = await missing('strace')
 
 /** Longer than the test lasts. */
 const HELD_MICROSECONDS = 40_000_000

@@ -9,6 +9,7 @@ import t, { type Test } from 'tap'
 import { CommandPlace, type Served } from '../fixtures/command.js'
 import { formats, unknownId } from '../fixtures/finder.js'
 import { makeRepositoryWithCommit } from '../fixtures/git.js'
+import { missing } from '../fixtures/program.js'
 
 /** What the issue allows for an answer. */
 const MAX_MILLISECONDS = 5000
@@ -143,39 +144,46 @@ async function stops(t: Test, service: Served): Promise<string> {
   return stdout
 }
 
-for (const format of formats) {
-  t.test(`Wherever a file is that is none (${format}), each request is answered, and a stop ends with 0`, async (t) => {
-    const place = new CommandPlace(t.testdir())
-    const names = Object.keys(traps)
-    const commits = new Map<string, string>()
-    for (const [number, { put, at, config }] of Object.values(traps).entries()) {
-      const repository = `mallory/trap-${number}`
-      const { directory, sha } = await makeRepositoryWithCommit(place.repositories, repository, {
-        format,
-        public: true,
-      })
-      if (at(sha) === index) writeFileSync(join(directory, pack), 'PACK')
-      put(join(directory, at(sha)))
-      if (config !== undefined) appendFileSync(join(directory, 'config'), config)
-      commits.set(repository, sha)
-    }
-    const honest = await makeRepositoryWithCommit(place.repositories, 'alice/hello', { format, public: true })
-    const service = await place.serve(t)
+/** It makes a socket. */
+const noPython = await missing('python3')
 
-    const asked = [...commits].map(
-      async ([repository, sha]) =>
-        await Promise.all([list(service, repository, sha), list(service, repository, unknownId(format))]),
-    )
-    t.equal((await list(service, 'alice/hello', honest.sha)).status, 200, 'others go on')
-    t.equal((await list(service, 'alice/hello', unknownId(format))).status, 404, 'also with what they do not have')
-    const answers = await Promise.all(asked)
-    t.strictSame(
-      Object.fromEntries(answers.map((pair, number) => [names[number], pair.map(({ status }) => status)])),
-      Object.fromEntries(Object.entries(traps).map(([name, trap]) => [name, trap.answers])),
-    )
-    t.strictSame(late(answers.flat()), [], 'each within 5 seconds')
-    await stops(t, service)
-  })
+for (const format of formats) {
+  t.test(
+    `Wherever a file is that is none (${format}), each request is answered, and a stop ends with 0`,
+    { skip: noPython },
+    async (t) => {
+      const place = new CommandPlace(t.testdir())
+      const names = Object.keys(traps)
+      const commits = new Map<string, string>()
+      for (const [number, { put, at, config }] of Object.values(traps).entries()) {
+        const repository = `mallory/trap-${number}`
+        const { directory, sha } = await makeRepositoryWithCommit(place.repositories, repository, {
+          format,
+          public: true,
+        })
+        if (at(sha) === index) writeFileSync(join(directory, pack), 'PACK')
+        put(join(directory, at(sha)))
+        if (config !== undefined) appendFileSync(join(directory, 'config'), config)
+        commits.set(repository, sha)
+      }
+      const honest = await makeRepositoryWithCommit(place.repositories, 'alice/hello', { format, public: true })
+      const service = await place.serve(t)
+
+      const asked = [...commits].map(
+        async ([repository, sha]) =>
+          await Promise.all([list(service, repository, sha), list(service, repository, unknownId(format))]),
+      )
+      t.equal((await list(service, 'alice/hello', honest.sha)).status, 200, 'others go on')
+      t.equal((await list(service, 'alice/hello', unknownId(format))).status, 404, 'also with what they do not have')
+      const answers = await Promise.all(asked)
+      t.strictSame(
+        Object.fromEntries(answers.map((pair, number) => [names[number], pair.map(({ status }) => status)])),
+        Object.fromEntries(Object.entries(traps).map(([name, trap]) => [name, trap.answers])),
+      )
+      t.strictSame(late(answers.flat()), [], 'each within 5 seconds')
+      await stops(t, service)
+    },
+  )
 
   t.test(
     `24 repositories (${format}) get a pipe for a pack index while they are held open: others go on`,

@@ -9,7 +9,7 @@ import { executable } from '../fixtures/command.js'
 import { listen } from '../fixtures/embedded.js'
 import { GatedRepository, remoteLines } from '../fixtures/gated-repository.js'
 import { handleGit } from '../fixtures/git-http.js'
-import { Gitolite } from '../fixtures/gitolite.js'
+import { Gitolite, gitoliteIsMissing } from '../fixtures/gitolite.js'
 
 const NEEDS = 'commit-status: refs/heads/main needs build, test/*'
 
@@ -302,7 +302,7 @@ t.test('Push options, and a push over git http-backend', async (t) => {
   t.equal(await gated.ref('refs/heads/main'), sha)
 })
 
-t.test('As a VREF of gitolite', { skip: Gitolite.isInstalled() ? false : 'gitolite3 is not installed' }, async (t) => {
+t.test('As a VREF of gitolite', { skip: gitoliteIsMissing }, async (t) => {
   const gated = await GatedRepository.make(t)
   const home = join(gated.place.folder, 'gitolite')
   mkdirSync(home)

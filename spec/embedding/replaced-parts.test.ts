@@ -6,35 +6,31 @@ import { makeToken } from '../../lib/auth/token.js'
 import { createCommitStatusService, type FailureBudget } from '../../lib/index.js'
 import { embed, fetchJson, listen, newToken } from '../fixtures/embedded.js'
 import { makeCommit, makeRepositoryWithCommit } from '../fixtures/git.js'
-import { Gitolite } from '../fixtures/gitolite.js'
+import { Gitolite, gitoliteIsMissing } from '../fixtures/gitolite.js'
 import { HashedRepositories } from '../fixtures/hashed-repositories.js'
 import { JournalStore } from '../fixtures/journal-store.js'
 
-t.test(
-  'Access and repositories of a real gitolite',
-  { skip: Gitolite.isInstalled() ? false : 'gitolite3 is not installed' },
-  async (t) => {
-    const home = t.testdir({})
-    const gitolite = new Gitolite(home, '\nrepo hello\n    RW+ = alice\n    R = bob\n')
-    const { service, tokenOf } = await embed(t, { repositories: gitolite, accessPolicy: gitolite })
-    const sha = await makeCommit(join(gitolite.repositories, 'hello.git'))
-    const url = await listen(t, (request, response) => service.handler(request, response))
-    const [alice, bob, eve] = [await tokenOf('alice'), await tokenOf('bob'), await tokenOf('eve')]
-    const report = async (token: string) =>
-      (
-        await fetchJson(`${url}/api/v1/repos/git/hello/statuses/${sha}`, {
-          method: 'POST',
-          token,
-          body: { state: 'success' },
-        })
-      ).status
-    const list = async (token?: string) =>
-      (await fetchJson(`${url}/api/v1/repos/git/hello/commits/${sha}/statuses`, token === undefined ? {} : { token }))
-        .status
-    t.strictSame([await report(alice), await report(bob), await report(eve)], [201, 403, 404])
-    t.strictSame([await list(alice), await list(bob), await list(eve), await list()], [200, 200, 404, 401])
-  },
-)
+t.test('Access and repositories of a real gitolite', { skip: gitoliteIsMissing }, async (t) => {
+  const home = t.testdir({})
+  const gitolite = new Gitolite(home, '\nrepo hello\n    RW+ = alice\n    R = bob\n')
+  const { service, tokenOf } = await embed(t, { repositories: gitolite, accessPolicy: gitolite })
+  const sha = await makeCommit(join(gitolite.repositories, 'hello.git'))
+  const url = await listen(t, (request, response) => service.handler(request, response))
+  const [alice, bob, eve] = [await tokenOf('alice'), await tokenOf('bob'), await tokenOf('eve')]
+  const report = async (token: string) =>
+    (
+      await fetchJson(`${url}/api/v1/repos/git/hello/statuses/${sha}`, {
+        method: 'POST',
+        token,
+        body: { state: 'success' },
+      })
+    ).status
+  const list = async (token?: string) =>
+    (await fetchJson(`${url}/api/v1/repos/git/hello/commits/${sha}/statuses`, token === undefined ? {} : { token }))
+      .status
+  t.strictSame([await report(alice), await report(bob), await report(eve)], [201, 403, 404])
+  t.strictSame([await list(alice), await list(bob), await list(eve), await list()], [200, 200, 404, 401])
+})
 
 t.test('Repositories in a hashed directory layout', async (t) => {
   const folder = t.testdir({})

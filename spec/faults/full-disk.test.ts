@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import { missing } from '../fixtures/program.js'
 import { withSmallDisk } from '../fixtures/small-disk.js'
 import { fault, type Row } from './fault.js'
 import { LOG_BYTES, logOf, padded, thatHeals } from './healing.js'
@@ -46,13 +47,18 @@ fault(
   onlyRoot,
 )
 
-fault('a file may not grow', { short: 1, long: 20 }, async (t, times) => {
-  const load = await Load.start(t, t.testdir(), { padding: padded })
-  const limit = (bytes: string): void => {
-    execFileSync('prlimit', ['--pid', String(load.pid), `--fsize=${bytes}:`])
-  }
-  return await thatHeals(t, load, times, { begin: async () => limit('200000'), end: async () => limit('unlimited') })
-})
+fault(
+  'a file may not grow',
+  { short: 1, long: 20 },
+  async (t, times) => {
+    const load = await Load.start(t, t.testdir(), { padding: padded })
+    const limit = (bytes: string): void => {
+      execFileSync('prlimit', ['--pid', String(load.pid), `--fsize=${bytes}:`])
+    }
+    return await thatHeals(t, load, times, { begin: async () => limit('200000'), end: async () => limit('unlimited') })
+  },
+  await missing('util-linux'),
+)
 
 async function onSmallDisk(t: Test, use: (disk: string, load: Load) => Promise<Row>): Promise<Row> {
   let row: Row | undefined

@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { Agent, request, type IncomingMessage } from 'node:http'
@@ -7,11 +7,12 @@ import { createInterface } from 'node:readline'
 import t from 'tap'
 import { CommandPlace } from '../fixtures/command.js'
 import { makeRepositoryWithCommit } from '../fixtures/git.js'
+import { missing } from '../fixtures/program.js'
 
 const REPORTERS = 64
 const REPORTS = 20
 
-const skip = spawnSync('strace', ['-e', 'trace=none', 'true']).status !== 0 && 'strace cannot be used here'
+const skip = await missing('strace')
 
 t.test(
   `${REPORTERS} reporters at once share their fsyncs: at most one for 8 reports, and at least one before each answer`,

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'
 import { CommandPlace, executable } from '../fixtures/command.js'
+import { missing } from '../fixtures/program.js'
 import { within } from '../fixtures/within.js'
 import { isLong, record } from './fault.js'
 
@@ -10,6 +11,7 @@ const CYCLES = isLong ? 30 : 3
 
 t.test(
   'More connections than the system has files for: the service lives, and serves again as soon as there are some',
+  { skip: await missing('util-linux') },
   async (t) => {
     const place = new CommandPlace(t.testdir())
     const service = await place.serve(t, { program: ['prlimit', `--nofile=${FILES}:${FILES}`, executable] })

@@ -6,6 +6,7 @@ import { RepositoryUnreadable } from '../../lib/git/commits.js'
 import { formats, makeFinder, unknownId } from '../fixtures/finder.js'
 import { git } from '../fixtures/git.js'
 import { makeHistory, makeRepositoryWithHistory } from '../fixtures/history.js'
+import { missing } from '../fixtures/program.js'
 
 /** Does something while this process cannot open one file more. */
 async function withoutDescriptors<T>(work: () => Promise<T>): Promise<T> {
@@ -30,10 +31,7 @@ async function withoutDescriptors<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-const skip = await promisify(execFile)('prlimit', ['--version']).then(
-  () => false as const,
-  () => 'there is no prlimit',
-)
+const skip = await missing('util-linux')
 
 for (const format of formats) {
   t.test(`Without file descriptors nothing is taken for missing, format ${format}`, { skip }, async (t) => {

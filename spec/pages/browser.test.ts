@@ -6,6 +6,7 @@ import type { BrowserContextOptions, Page } from 'playwright-core'
 import t from 'tap'
 import { browserIsMissing, openWindow, startBrowser } from '../fixtures/browser.js'
 import { git, makeCommit } from '../fixtures/git.js'
+import { missing } from '../fixtures/program.js'
 import { startService } from '../fixtures/service.js'
 import { pagesOf } from '../fixtures/visit.js'
 
@@ -33,7 +34,7 @@ async function tabTo(page: Page, name: RegExp): Promise<void> {
 
 t.test(
   "A person's way by keyboard alone: from an empty service to a green page",
-  { skip: browserIsMissing },
+  { skip: await missing('chromium', 'curl') },
   async (t) => {
     const service = await startService(t)
     const page = await (await openWindow(await startBrowser(t))).newPage()

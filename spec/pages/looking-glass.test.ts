@@ -1,19 +1,20 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { browserIsMissing, openWindow, startBrowser } from '../fixtures/browser.js'
+import { openWindow, startBrowser } from '../fixtures/browser.js'
 import { startCgi } from '../fixtures/cgi-server.js'
 import { git, gitWithInput, makeCommit, makeRepositoryWithCommit } from '../fixtures/git.js'
 import { chapter, codeBlocks } from '../fixtures/page.js'
+import { missing } from '../fixtures/program.js'
 import { pagesOf } from '../fixtures/visit.js'
 
 const CGIT = '/usr/lib/cgit/cgit.cgi'
 const GITWEB = '/usr/share/gitweb/gitweb.cgi'
 const filter = fileURLToPath(new URL('../../config/cgit-filter.sh', import.meta.url))
 
-const isMissing = (program: string): string | false =>
-  browserIsMissing || (!existsSync(program) && `there is no ${program}`)
+const cgitIsMissing = await missing('chromium', 'cgit')
+const gitwebIsMissing = await missing('chromium', 'gitweb', 'libcgi-pm-perl')
 
 t.setTimeout(90_000)
 
@@ -30,7 +31,7 @@ async function world(t: Parameters<typeof pagesOf>[0], settings = {}) {
   return { ...hosted, second, third, secret }
 }
 
-t.test('cgit marks the rows of its log, and shows statuses under a message', { skip: isMissing(CGIT) }, async (t) => {
+t.test('cgit marks the rows of its log, and shows statuses under a message', { skip: cgitIsMissing }, async (t) => {
   const [json = ''] = codeBlocks(chapter('config/pages.md', '## cgit'), 'json')
   const settings = JSON.parse(json) as { publicUrl: string }
   const { service, second, third, secret } = await world(t, settings)
@@ -83,7 +84,7 @@ t.test('cgit marks the rows of its log, and shows statuses under a message', { s
   t.strictSame(scripts, [])
 })
 
-t.test('cgit shows the statuses once, however the message ends', { skip: isMissing(CGIT) }, async (t) => {
+t.test('cgit shows the statuses once, however the message ends', { skip: cgitIsMissing }, async (t) => {
   const { service, directory, token } = await pagesOf(t)
   const tree = await gitWithInput('', '-C', directory, 'mktree')
   const cgitrc = join(t.testdirName, 'cgitrc')
@@ -119,7 +120,7 @@ t.test('cgit shows the statuses once, however the message ends', { skip: isMissi
   }
 })
 
-t.test('gitweb marks the rows of its log', { skip: isMissing(GITWEB) }, async (t) => {
+t.test('gitweb marks the rows of its log', { skip: gitwebIsMissing }, async (t) => {
   const { service, second } = await world(t)
   const config = join(t.testdirName, 'gitweb.conf')
   writeFileSync(

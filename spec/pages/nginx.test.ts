@@ -1,4 +1,4 @@
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
@@ -12,13 +12,14 @@ import { makeRepositoryWithCommit } from '../fixtures/git.js'
 import { nginxIsMissing, startNginx } from '../fixtures/nginx.js'
 import { behindNginx, RECIPES, SECRET } from '../fixtures/nginx-recipes.js'
 import { chapter, codeBlocks } from '../fixtures/page.js'
+import { missing } from '../fixtures/program.js'
 import { startService } from '../fixtures/service.js'
 import { visit } from '../fixtures/visit.js'
 
 const LINKS = chapter('config/pages.md', '## Behind nginx, signing in by links')
 
 /** It needs a certificate. */
-const skip = nginxIsMissing || (spawnSync('openssl', ['version']).error !== undefined && 'there is no openssl')
+const skip = nginxIsMissing || (await missing('openssl'))
 
 for (const recipe of RECIPES) {
   t.test(

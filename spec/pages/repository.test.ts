@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { CommandPlace } from '../fixtures/command.js'
 import { git, gitWithInput, makeCommit, makeRepository } from '../fixtures/git.js'
+import { missing } from '../fixtures/program.js'
 import { pagesOf, visit } from '../fixtures/visit.js'
 
 t.test('A repository shows the latest commits of its default branch, with their states', async (t) => {
@@ -213,7 +214,7 @@ t.test('With none yet, the lines that make the first one stand there', async (t)
   )
 })
 
-t.test('They work as they stand there, in a checkout elsewhere', async (t) => {
+t.test('They work as they stand there, in a checkout elsewhere', { skip: await missing('curl') }, async (t) => {
   const place = new CommandPlace(join(t.testdir(), "a folder's"))
   const service = await place.serve(t)
   const { text } = await visit(service, '/')

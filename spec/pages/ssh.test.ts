@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { CommandPlace, executable, type Outcome } from '../fixtures/command.js'
-import { Gitolite } from '../fixtures/gitolite.js'
+import { Gitolite, gitoliteIsMissing } from '../fixtures/gitolite.js'
 import { chapter, codeBlocks } from '../fixtures/page.js'
 import { visit } from '../fixtures/visit.js'
 
@@ -83,8 +83,7 @@ t.test('Who has only ssh gets a link and a token for the user of the key, and no
     t.not((await run(other)).status, 0, other)
 })
 
-const withoutGitolite = Gitolite.isInstalled() ? false : 'gitolite3 is not installed'
-t.test('As commands of gitolite they are for the user of the key too', { skip: withoutGitolite }, async (t) => {
+t.test('As commands of gitolite they are for the user of the key too', { skip: gitoliteIsMissing }, async (t) => {
   const { place, service, here, ssh } = await installed(t)
   const home = join(place.folder, 'gitolite')
   const commands = join(home, 'local/commands')

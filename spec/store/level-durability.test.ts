@@ -1,10 +1,10 @@
-import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { LevelStore } from '../../lib/store/level/level-store.js'
 import { commitId, repositoryNamed } from '../fixtures/names.js'
+import { missing } from '../fixtures/program.js'
 import { startStoreProcess } from '../fixtures/store-process.js'
 
 const repository = repositoryNamed('alice/hello')
@@ -31,7 +31,7 @@ t.test('What was acknowledged before kill -9 is there afterwards', async (t) => 
 
 t.test(
   'A report is acknowledged after an fsync, and reports at the same time share one',
-  { skip: !runs('strace', '-e', 'trace=none', 'true') && 'strace cannot be used here' },
+  { skip: await missing('strace') },
   async (t) => {
     const folder = join(t.testdir(), 'store')
     const trace = join(t.testdirName, 'trace')
@@ -52,7 +52,7 @@ t.test(
 
 t.test(
   'After a write that failed nothing is acknowledged until a fresh log takes writes; then it goes on by itself',
-  { skip: !runs('prlimit', '--fsize') && 'prlimit cannot be used here' },
+  { skip: await missing('util-linux') },
   async (t) => {
     const folder = join(t.testdir(), 'store')
     const lines: string[] = []
@@ -94,8 +94,4 @@ t.test(
 function syncs(trace: string): number {
   // `<unfinished ...>` begins a call, `resumed` ends it: either way it has the name and a parenthesis once.
   return trace.match(/f(?:data)?sync\(/g)?.length ?? 0
-}
-
-function runs(program: string, ...args: string[]): boolean {
-  return spawnSync(program, args).status === 0
 }

@@ -1,7 +1,8 @@
 // Unmodified clients from Debian, as people point them at a server of their own.
 import t, { type Test } from 'tap'
-import { missingPackage, runClient, tlsFront } from '../../fixtures/debian-client.js'
+import { runClient, tlsFront } from '../../fixtures/debian-client.js'
 import { hostCommit, type HostedCommit } from '../../fixtures/hosted-commit.js'
+import { missing } from '../../fixtures/program.js'
 
 const python = '/usr/bin/python3'
 const trusting = { private: true, settings: { trustedProxies: ['127.0.0.1', '::1'] } }
@@ -14,7 +15,7 @@ async function scripted(t: Test, hosted: HostedCommit, interpreter: string[], sc
   return stdout.trimEnd().split('\n')
 }
 
-t.test('gh', { skip: missingPackage('gh', '/usr/bin/gh', '--version') }, async (t) => {
+t.test('gh', { skip: await missing('gh', 'openssl') }, async (t) => {
   const { service, sha, token, stored } = await hostCommit(t, trusting)
   const { host, authority } = await tlsFront(t, service.url)
   const environment = {
@@ -52,7 +53,7 @@ t.test('gh', { skip: missingPackage('gh', '/usr/bin/gh', '--version') }, async (
   t.match(missing.stderr, /gh: Not Found \(HTTP 404\)/)
 })
 
-t.test('hub', { skip: missingPackage('hub', '/usr/bin/hub', '--version') }, async (t) => {
+t.test('hub', { skip: await missing('hub', 'openssl') }, async (t) => {
   const { service, sha, token, report, directory } = await hostCommit(t, { private: true })
   const { host } = new URL(service.url)
   const script = `set -e
@@ -78,8 +79,7 @@ hub ci-status main || echo "exit $?"`
   t.match(stdout, /exit 1\nfailure\nexit 1\n$/)
 })
 
-const noPyGithub = missingPackage('python3-github', python, '-c', 'import github')
-t.test('PyGithub', { skip: noPyGithub }, async (t) => {
+t.test('PyGithub', { skip: await missing('python3-github') }, async (t) => {
   const hosted = await hostCommit(t, { private: true })
   const lines = await scripted(
     t,
@@ -114,8 +114,7 @@ except github.GithubException as error:
   t.strictSame(lines.slice(8), ['success 5 True alice/hello', 'alice a commit True', '404 Not Found', '422 state'])
 })
 
-const noPythonGitlab = missingPackage('python3-gitlab', python, '-c', 'import gitlab')
-t.test('python-gitlab', { skip: noPythonGitlab }, async (t) => {
+t.test('python-gitlab', { skip: await missing('python3-gitlab') }, async (t) => {
   const hosted = await hostCommit(t, { private: true })
   const lines = await scripted(
     t,
@@ -149,8 +148,7 @@ except gitlab.exceptions.GitlabGetError as error:
   ])
 })
 
-const noOctokit = missingPackage('ruby-octokit', '/usr/bin/ruby', '-e', 'require "octokit"')
-t.test('octokit.rb', { skip: noOctokit }, async (t) => {
+t.test('octokit.rb', { skip: await missing('ruby-octokit') }, async (t) => {
   const hosted = await hostCommit(t, { private: true })
   const lines = await scripted(
     t,
@@ -172,8 +170,7 @@ end`,
   t.strictSame(lines, ['Integer', 'Integer', 'b a', 'alice alice', 'success', 'alice', 'No commit found'])
 })
 
-const noGitlabGem = missingPackage('ruby-gitlab', '/usr/bin/ruby', '-e', 'require "gitlab"')
-t.test('the gitlab gem', { skip: noGitlabGem }, async (t) => {
+t.test('the gitlab gem', { skip: await missing('ruby-gitlab') }, async (t) => {
   const hosted = await hostCommit(t, { private: true })
   const lines = await scripted(
     t,

@@ -11,6 +11,7 @@ import { timeOf } from '../../../lib/http/compatible/shown-text.js'
 import { embed, fetchJson, listen } from '../../fixtures/embedded.js'
 import { makeRepositoryWithCommit } from '../../fixtures/git.js'
 import { hostCommit } from '../../fixtures/hosted-commit.js'
+import { missing } from '../../fixtures/program.js'
 import { sendBytes } from '../../fixtures/raw-http.js'
 
 t.test('In the library no compatible API is on unless it is asked for, and then nothing more', async (t) => {
@@ -53,7 +54,7 @@ t.test('Links have the path that express has the service under', async (t) => {
   t.equal((await fetchJson(`${other}/api/v3`)).body['current_user_url'], `${other}/api/v3/user`)
 })
 
-t.test("Behind a host's own TLS, links begin with https", async (t) => {
+t.test("Behind a host's own TLS, links begin with https", { skip: await missing('openssl') }, async (t) => {
   const { service, folder } = await embed(t, { compatibleApis: ['github'] })
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
   const made = ['-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=localhost', '-keyout', key, '-out', cert]

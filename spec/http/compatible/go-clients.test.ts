@@ -2,13 +2,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { missingPackage, runClient } from '../../fixtures/debian-client.js'
+import { runClient } from '../../fixtures/debian-client.js'
 import { hostCommit } from '../../fixtures/hosted-commit.js'
+import { missing } from '../../fixtures/program.js'
 
-const SOURCES = '/usr/share/gocode/src/github.com'
-const github = 'golang-github-google-go-github-dev'
-const gitlab = 'golang-github-xanzy-go-gitlab-dev'
-const noGo = missingPackage('golang-go', '/usr/bin/go', 'version')
 /** Debian's sources are for GOPATH, without modules, and nothing is fetched. */
 const environment = { GO111MODULE: 'off', GOPATH: '/usr/share/gocode', GOFLAGS: '-p=2', CGO_ENABLED: '0' }
 
@@ -114,7 +111,7 @@ func main() {
 }
 `
 
-const noGithub = noGo || missingPackage(github, 'test', '-d', join(SOURCES, 'google/go-github'))
+const noGithub = await missing('golang-go', 'golang-github-google-go-github-dev')
 t.test('go-github', { skip: noGithub }, async (t) => {
   t.strictSame(await linesOf(t, GITHUB), [
     'true success check-0 alice',
@@ -126,7 +123,7 @@ t.test('go-github', { skip: noGithub }, async (t) => {
   ])
 })
 
-const noGitlab = noGo || missingPackage(gitlab, 'test', '-d', join(SOURCES, 'xanzy/go-gitlab'))
+const noGitlab = await missing('golang-go', 'golang-github-xanzy-go-gitlab-dev')
 t.test('go-gitlab', { skip: noGitlab }, async (t) => {
   t.strictSame(await linesOf(t, GITLAB), [
     'true failed check-0 main alice',
