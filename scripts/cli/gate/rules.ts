@@ -3,6 +3,7 @@ import { lstat, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { errorMessage } from '../../../lib/errors.js'
+import { isRefName } from '../../../lib/git/ref-name.js'
 import { parseRepositoryName } from '../../../lib/domain/repository-name.js'
 import { patternMatcher } from '../../../lib/domain/verdict/pattern.js'
 import { verdictRule } from '../../../lib/domain/verdict/rule.js'
@@ -65,9 +66,11 @@ export async function readConfiguration(): Promise<GateConfiguration> {
     rules.set(pattern, rule)
     add(rule, name, value)
   }
-  for (const { pattern } of rules.values())
-    if (!/^(?:refs\/|\*)/.test(pattern))
-      throw new GateError(`the rule ${JSON.stringify(pattern)} protects nothing: the name of a ref begins with refs/`)
+  const wrong = [...rules.keys()].find((pattern) => !canBePushed(pattern))
+  if (wrong !== undefined) {
+    const why = 'the name of a ref is like refs/heads/main, and only * stands for others'
+    throw new GateError(`the rule ${JSON.stringify(wrong)} protects nothing: ${why}`)
+  }
   const { url, tokenfile, repository } = texts
   return {
     rules: [...rules.values()],
@@ -87,6 +90,12 @@ async function configuration(): Promise<string> {
     if (error instanceof Error && 'code' in error && error.code === 1) return ''
     throw new GateError(`git's configuration cannot be read: ${gitSays(error)}`)
   }
+}
+
+/** Whether there can be a ref that a pattern matches, and that git lets be pushed: it wants three parts, or more. */
+function canBePushed(pattern: string): boolean {
+  const name = pattern.replace(/^\*/, 'refs/*').replaceAll('*', 'x/x')
+  return /^refs\/[^/]+\//.test(name) && isRefName(name)
 }
 
 /** `git config` gives names of variables in lower case. */
