@@ -1,7 +1,9 @@
-// Rules that protect nothing, in silence: those whose pattern no ref can have, as of somebody who thinks of a shell's.
-import { readFileSync, writeFileSync } from 'node:fs'
+// Rules that protect nothing, in silence: one whose pattern no ref can have, as of somebody who thinks of a shell's, and
+// one that git no longer reads, since whoever pushes has set its variables (sshd's AcceptEnv, a wrapper, a shell).
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { makeRepository } from '../fixtures/git.js'
 import { GatedRepository, remoteLines } from '../fixtures/gated-repository.js'
 
 t.test('A rule for what can be no ref refuses every push', async (t) => {
@@ -56,4 +58,64 @@ t.test('A rule for what can be no ref refuses every push', async (t) => {
   let free = 0
   for (const pattern of ['refs/tags/v*', 'refs/heads/v1.0', 'refs/heads/-x', 'refs/heads/@', 'refs/heads/ä{1}'])
     t.match(await pushUnder(pattern, `refs/heads/free${++free}`), { status: 0 }, pattern)
+})
+
+t.test('No variable of git that comes from outside turns rules off, or others on', async (t) => {
+  const gated = await GatedRepository.make(t)
+  const { folder, repositories } = gated.place
+  await gated.git('-C', gated.directory, 'config', '--remove-section', 'commit-status.refs/heads/main')
+  // The user of the git server has the rules, for all repositories.
+  writeFileSync(join(folder, '.gitconfig'), '[commit-status "refs/heads/main"]\n\trequire = build\n')
+  const allow = 'commit-status.refs/heads/main.allowCreate'
+  const permissive = join(folder, 'permissive')
+  writeFileSync(permissive, '[commit-status "refs/heads/main"]\n\trequire = build\n\tallowCreate = true\n')
+  // A repository of one's own, where one may do without rules.
+  const own = await makeRepository(repositories, 'mallory/own')
+  gated.hook('pre-receive', own)
+  const [nothing, none] = [join(folder, 'nothing'), join(folder, 'none')]
+  writeFileSync(nothing, '')
+  mkdirSync(none)
+  const outside: Readonly<Record<string, string>>[] = [
+    { GIT_CONFIG: '/dev/null' },
+    { GIT_CONFIG: permissive },
+    { GIT_CONFIG_GLOBAL: '/dev/null' },
+    { GIT_CONFIG_GLOBAL: permissive },
+    { GIT_CONFIG_NOSYSTEM: '0', GIT_CONFIG_SYSTEM: permissive },
+    { GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: allow, GIT_CONFIG_VALUE_0: 'true' },
+    { GIT_CONFIG_PARAMETERS: `'${allow}=true'` },
+    { GIT_DIR: own },
+    { GIT_COMMON_DIR: own },
+    { GIT_WORK_TREE: folder },
+    { GIT_OBJECT_DIRECTORY: join(gated.directory, 'objects') },
+    { GIT_ALTERNATE_OBJECT_DIRECTORIES: join(own, 'objects') },
+    { GIT_NAMESPACE: 'mallory' },
+    { GIT_NO_REPLACE_OBJECTS: '0', GIT_REPLACE_REF_BASE: 'refs/heads/' },
+    { GIT_GRAFT_FILE: nothing, GIT_SHALLOW_FILE: nothing, GIT_INDEX_FILE: nothing },
+    { GIT_CEILING_DIRECTORIES: folder, GIT_DISCOVERY_ACROSS_FILESYSTEM: '1' },
+    { GIT_TRACE: '1', GIT_TRACE_SETUP: '1', GIT_TRACE2: '1', GIT_TRACE2_EVENT: '1' },
+    { GIT_EXEC_PATH: none },
+  ]
+  const program = join(folder, 'receive-pack')
+  // As sshd runs it for somebody who has sent variables; on the way to a folder git would take some away.
+  const push = async (variables: Readonly<Record<string, string>>, refspec: string) => {
+    const words = Object.entries(variables).map(([name, value]) => `export ${name}="${value}"\n`)
+    writeFileSync(program, `#!/bin/sh\n${words.join('')}exec $(command -v git-receive-pack) "$@"\n`, { mode: 0o755 })
+    return await gated.push(`--receive-pack=${program}`, refspec)
+  }
+  const red = await gated.commit()
+  await gated.pushWip()
+  t.equal((await gated.git('-C', gated.checkout, 'push', own, 'HEAD:refs/heads/wip')).status, 0)
+  for (const variables of outside) {
+    const names = Object.keys(variables).join()
+    const pushed = await push(variables, `${red}:refs/heads/main`)
+    t.equal(pushed.status, 1, names)
+    const said = remoteLines(pushed).filter((line) => line.startsWith('commit-status: '))
+    t.strictSame(said, ['commit-status: refs/heads/main needs build'], names)
+    t.equal(await gated.ref('refs/heads/main'), '', names)
+  }
+  await gated.report(red, 'build', 'success')
+  const harmless = outside.filter(({ GIT_COMMON_DIR, GIT_NAMESPACE }) => !GIT_COMMON_DIR && !GIT_NAMESPACE)
+  const all = harmless.reduce((some, each) => ({ ...some, ...each }))
+  t.match(await push(all, `${red}:refs/heads/main`), { status: 0 })
+  t.equal(await gated.ref('refs/heads/main'), red, 'what is green passes')
 })

@@ -114,7 +114,13 @@ t.test('The rules come from each of git’s files, and add up', async (t) => {
   appendFileSync(join(gated.place.folder, 'more'), '\tby = alice\n')
   const system = join(gated.place.folder, 'system')
   writeFileSync(system, '[commit-status "refs/heads/ma*"]\n\trequire = audit\n')
-  gated.environment = { GIT_CONFIG_NOSYSTEM: '0', GIT_CONFIG_SYSTEM: system }
+  // A git that was built with the system's file elsewhere.
+  const bin = join(gated.place.folder, 'bin')
+  mkdirSync(bin)
+  const variables = `GIT_CONFIG_NOSYSTEM=0 GIT_CONFIG_SYSTEM=${system} PATH=\${PATH#*:}`
+  writeFileSync(join(bin, 'git'), `#!/bin/sh\nexec env ${variables} git "$@"\n`, { mode: 0o755 })
+  const hook = `#!/bin/sh\nPATH=${bin}:$PATH exec ${executable} gate\n`
+  writeFileSync(join(gated.directory, 'hooks/pre-receive'), hook)
   t.match((await push())[0], /needs audit, lint, build, test\/\*, by ci or alice, pending/)
   await gated.report(sha, 'audit', 'success')
   t.strictSame(await push(), [])

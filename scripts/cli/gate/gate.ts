@@ -5,15 +5,8 @@ import type { Requirement, Verdict } from '../../../lib/domain/verdict/verdict.j
 import { patternMatcher } from '../../../lib/domain/verdict/pattern.js'
 import { askList, askVerdict, NoAnswer, shown, type AskedCommit } from '../clients/verdict-client.js'
 import { visible } from '../terminal/visible.js'
-import {
-  git,
-  GateError,
-  readConfiguration,
-  ruleFor,
-  serviceOf,
-  type AddedRule,
-  type GateConfiguration,
-} from './rules.js'
+import { git, GateError } from './git.js'
+import { readConfiguration, ruleFor, serviceOf, type AddedRule, type GateConfiguration } from './rules.js'
 
 /** Whoever pushes waits no longer. */
 const MILLISECONDS = 4_500

@@ -1,7 +1,5 @@
-import { execFile } from 'node:child_process'
-import { lstat, readFile, stat } from 'node:fs/promises'
+import { lstat, readFile, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { errorMessage } from '../../../lib/errors.js'
 import { isRefName } from '../../../lib/git/ref-name.js'
 import { parseRepositoryName } from '../../../lib/domain/repository-name.js'
@@ -9,11 +7,7 @@ import { patternMatcher } from '../../../lib/domain/verdict/pattern.js'
 import { verdictRule } from '../../../lib/domain/verdict/rule.js'
 import { repositoryAt } from '../git/checkout.js'
 import { hasMore, isToken, serviceAddress } from '../clients/service-address.js'
-
-/** The gate cannot be sure: whatever is protected is refused, with these words. */
-export class GateError extends Error {
-  override readonly name = 'GateError'
-}
+import { askGit, git, GateError } from './git.js'
 
 /** What git's configuration says of refs that a pattern matches. */
 export interface RefRule {
@@ -49,7 +43,8 @@ export interface AddedRule {
 export async function readConfiguration(): Promise<GateConfiguration> {
   const texts: Record<string, string> = {}
   const rules = new Map<string, RefRule>()
-  for (const entry of (await configuration()).split('\0')) {
+  const output = await askGit('config', '--null', '--includes', '--get-regexp', '^commit-status\\.')
+  for (const entry of (output ?? '').split('\0')) {
     if (entry === '') continue
     const end = entry.indexOf('\n')
     // Without a value it is one that is set.
@@ -78,17 +73,6 @@ export async function readConfiguration(): Promise<GateConfiguration> {
     ...(url !== undefined && { url }),
     ...(tokenfile !== undefined && { tokenFile: tokenfile }),
     ...(repository !== undefined && { repository }),
-  }
-}
-
-async function configuration(): Promise<string> {
-  try {
-    const args = ['config', '--null', '--includes', '--get-regexp', '^commit-status\\.']
-    return (await promisify(execFile)('git', args, { maxBuffer: 1 << 24 })).stdout
-  } catch (error) {
-    // 1: there is nothing of the kind.
-    if (error instanceof Error && 'code' in error && error.code === 1) return ''
-    throw new GateError(`git's configuration cannot be read: ${gitSays(error)}`)
   }
 }
 
@@ -156,7 +140,9 @@ export async function serviceOf({ url: text, tokenFile, repository }: GateConfig
   if (tokenFile === undefined) throw new GateError('commit-status.tokenFile is not set: a file with a token in it')
   const token = (await readToken(tokenFile)).trim()
   if (!isToken(token)) throw new GateError(`what is in ${tokenFile} is no token`)
-  const name = repository ?? repositoryAt((await git('rev-parse', '--absolute-git-dir')).replace(/\/\.git$/, ''))
+  // The one whose refs are pushed to, also from a work tree beside it.
+  const folder = await realpath(await git('rev-parse', '--git-common-dir'))
+  const name = repository ?? repositoryAt(folder.replace(/\/\.git$/, ''))
   if (name === undefined || !parseRepositoryName(name))
     throw new GateError(`set commit-status.repository to <owner>/<repo>: ${name ?? 'the path'} does not tell it`)
   return { url, token, repository: name }
@@ -179,14 +165,8 @@ async function readToken(path: string): Promise<string> {
 async function namesOf(ref: string, folder: string): Promise<readonly string[]> {
   // A symbolic one has a file of its own: most refs need no look of git's, and a push may have thousands.
   if ((await isThere(join(folder, 'refs/heads'))) && !(await isThere(join(folder, ref)))) return [ref]
-  try {
-    const { stdout } = await promisify(execFile)('git', ['symbolic-ref', '--quiet', ref])
-    return [ref, stdout.trimEnd()]
-  } catch (error) {
-    // 1: it is no symbolic one.
-    if (error instanceof Error && 'code' in error && error.code === 1) return [ref]
-    throw new GateError(`git says: ${gitSays(error)}`)
-  }
+  const end = await askGit('symbolic-ref', '--quiet', ref)
+  return end === undefined ? [ref] : [ref, end]
 }
 
 async function isThere(path: string): Promise<boolean> {
@@ -194,21 +174,4 @@ async function isThere(path: string): Promise<boolean> {
     () => true,
     () => false,
   )
-}
-
-/** @throws GateError */
-export async function git(...args: string[]): Promise<string> {
-  try {
-    // Whoever pushes may push refs/replace/ too: a red tag would be shown as a green one.
-    const env = { ...process.env, GIT_NO_REPLACE_OBJECTS: '1' }
-    return (await promisify(execFile)('git', args, { env })).stdout.trimEnd()
-  } catch (error) {
-    throw new GateError(`git says: ${gitSays(error)}`)
-  }
-}
-
-function gitSays(error: unknown): string {
-  const said =
-    error instanceof Error && 'stderr' in error && typeof error.stderr === 'string' ? error.stderr.trim() : ''
-  return errorMessage(said === '' ? error : said)
 }

@@ -1,0 +1,53 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { errorMessage } from '../../../lib/errors.js'
+
+/** The gate cannot be sure: whatever is protected is refused, with these words. */
+export class GateError extends Error {
+  override readonly name = 'GateError'
+}
+
+/** Variables that git sets itself for a hook: the repository whose refs are pushed to, and its objects in quarantine. */
+const KEPT = ['GIT_DIR', 'GIT_OBJECT_DIRECTORY', 'GIT_ALTERNATE_OBJECT_DIRECTORIES', 'GIT_QUARANTINE_PATH']
+
+/** Of `git config` with all rules, or the names of many refs. */
+const MAX_BYTES = 1 << 24
+
+/**
+ * What git prints.
+ * @throws GateError
+ */
+export async function git(...args: string[]): Promise<string> {
+  const answer = await askGit(...args)
+  if (answer === undefined) throw new GateError(`git ${args.join(' ')} fails`)
+  return answer
+}
+
+/**
+ * What git prints; `undefined` when it ends with 1: there is nothing of the kind.
+ * @throws GateError
+ */
+export async function askGit(...args: string[]): Promise<string | undefined> {
+  try {
+    return (await promisify(execFile)('git', args, { env: environment(), maxBuffer: MAX_BYTES })).stdout.trimEnd()
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 1) return undefined
+    throw new GateError(`git says: ${gitSays(error)}`)
+  }
+}
+
+/**
+ * Without the variables of git from outside (sshd's `AcceptEnv`, a wrapper): `GIT_CONFIG`, for one, makes git read
+ * another file in place of the rules.
+ */
+function environment(): NodeJS.ProcessEnv {
+  const given = Object.entries(process.env).filter(([name]) => !name.startsWith('GIT_') || KEPT.includes(name))
+  // Whoever pushes may push refs/replace/ too: a red tag would be shown as a green one.
+  return { ...Object.fromEntries(given), GIT_NO_REPLACE_OBJECTS: '1' }
+}
+
+function gitSays(error: unknown): string {
+  const said =
+    error instanceof Error && 'stderr' in error && typeof error.stderr === 'string' ? error.stderr.trim() : ''
+  return errorMessage(said === '' ? error : said)
+}
