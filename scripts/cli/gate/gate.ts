@@ -60,7 +60,7 @@ export async function judgePush(changes: readonly RefChange[]): Promise<Judgemen
 async function judgeAll(changes: readonly RefChange[]): Promise<Judgement> {
   const signal = AbortSignal.timeout(MILLISECONDS)
   try {
-    const configuration = await readConfiguration()
+    const configuration = await readConfiguration(changes.map(({ ref }) => ref))
     const judged: Judgement[] = []
     for (let start = 0; start < changes.length; start += AT_ONCE) {
       const some = changes.slice(start, start + AT_ONCE)
@@ -77,7 +77,7 @@ async function judgeRef(change: RefChange, configuration: GateConfiguration, sig
   try {
     // Deleting is git's to forbid: receive.denyDeletes.
     if (isNone(change.new)) return passes
-    const rule = await ruleFor(change.ref, configuration)
+    const rule = ruleFor(change.ref, configuration)
     if (!rule || (rule.allowCreate && isNone(change.old))) return passes
     if (!parseObjectId(change.new)) throw new GateError(`${JSON.stringify(change.new)} is no full id`)
     // A tag counts as the commit that it names; in quarantine only git sees it.
@@ -176,12 +176,13 @@ export async function explainPush(ref: string, sha: string): Promise<Judgement> 
   const old = 'an older commit'
   const judged = await judgePush([{ ref, old, new: sha }])
   if (judged.isRefused) return judged
-  const rule = await ruleFor(ref, await readConfiguration())
+  const configuration = await readConfiguration([ref])
+  const rule = ruleFor(ref, configuration)
   if (!rule) {
     const why = 'no rule matches it (a section without a variable in it is none to git)'
     return { isRefused: false, lines: [`${visible(ref)} is not protected: ${why}`] }
   }
-  const { repository, url } = await serviceOf(await readConfiguration())
+  const { repository, url } = await serviceOf(configuration)
   return {
     isRefused: false,
     lines: [

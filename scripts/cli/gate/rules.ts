@@ -1,5 +1,4 @@
-import { lstat, readFile, realpath, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readFile, realpath, stat } from 'node:fs/promises'
 import { errorMessage } from '../../../lib/errors.js'
 import { isRefName } from '../../../lib/git/ref-name.js'
 import { parseRepositoryName } from '../../../lib/domain/repository-name.js'
@@ -8,6 +7,7 @@ import { verdictRule } from '../../../lib/domain/verdict/rule.js'
 import { repositoryAt } from '../git/checkout.js'
 import { hasMore, isToken, serviceAddress } from '../clients/service-address.js'
 import { askGit, git, GateError } from './git.js'
+import { namesOf, readSymbolicRefs, type SymbolicRefs } from './symbolic-refs.js'
 
 /** What git's configuration says of refs that a pattern matches. */
 export interface RefRule {
@@ -23,8 +23,8 @@ export interface RefRule {
 
 export interface GateConfiguration {
   readonly rules: readonly RefRule[]
-  /** Folder of the refs; empty where there are no rules. */
-  readonly folder: string
+  /** None where there are no rules. */
+  readonly symbolic: SymbolicRefs
   readonly url?: string
   readonly tokenFile?: string
   readonly repository?: string
@@ -39,8 +39,12 @@ export interface AddedRule {
   readonly allowCreate: boolean
 }
 
-/** As `git config` has it: of the repository, the user and the system, with all that they include. */
-export async function readConfiguration(): Promise<GateConfiguration> {
+/**
+ * As `git config` has it: of the repository, the user and the system, with all that they include.
+ * @param refs that are pushed
+ * @throws GateError
+ */
+export async function readConfiguration(refs: readonly string[]): Promise<GateConfiguration> {
   const texts: Record<string, string> = {}
   const rules = new Map<string, RefRule>()
   const output = await askGit('config', '--null', '--includes', '--get-regexp', '^commit-status\\.')
@@ -61,7 +65,8 @@ export async function readConfiguration(): Promise<GateConfiguration> {
     rules.set(pattern, rule)
     add(rule, name, value)
   }
-  const wrong = [...rules.keys()].find((pattern) => !canBePushed(pattern))
+  const patterns = [...rules.keys()]
+  const wrong = patterns.find((pattern) => !canBePushed(pattern))
   if (wrong !== undefined) {
     const why = 'the name of a ref is like refs/heads/main, and only * stands for others'
     throw new GateError(`the rule ${JSON.stringify(wrong)} protects nothing: ${why}`)
@@ -69,7 +74,10 @@ export async function readConfiguration(): Promise<GateConfiguration> {
   const { url, tokenfile, repository } = texts
   return {
     rules: [...rules.values()],
-    folder: rules.size > 0 ? await git('rev-parse', '--git-common-dir') : '',
+    symbolic:
+      rules.size > 0
+        ? await readSymbolicRefs([...refs, ...patterns.filter((pattern) => !pattern.includes('*'))])
+        : new Map(),
     ...(url !== undefined && { url }),
     ...(tokenfile !== undefined && { tokenFile: tokenfile }),
     ...(repository !== undefined && { repository }),
@@ -98,8 +106,8 @@ function add(rule: RefRule, name: string, value: string): void {
  * a ref may be created only when all of them allow it.
  * @throws GateError when a rule for it is wrong
  */
-export async function ruleFor(ref: string, { rules, folder }: GateConfiguration): Promise<AddedRule | undefined> {
-  const refs = rules.length > 0 ? await namesOf(ref, folder) : []
+export function ruleFor(ref: string, { rules, symbolic }: GateConfiguration): AddedRule | undefined {
+  const refs = namesOf(ref, symbolic)
   const matching = rules.filter(({ pattern }) => refs.some(patternMatcher(pattern)))
   if (matching.length === 0) return undefined
   const stale = matching.flatMap((rule) => rule.stale ?? [])
@@ -155,23 +163,4 @@ async function readToken(path: string): Promise<string> {
   } catch (error) {
     throw new GateError(`the token cannot be read: ${errorMessage(error)}`)
   }
-}
-
-/**
- * The names of a ref: of a symbolic one, which an admin may have made (`master` for `main`), that of its target too.
- * @param folder of the refs
- * @throws GateError when it cannot be told
- */
-async function namesOf(ref: string, folder: string): Promise<readonly string[]> {
-  // A symbolic one has a file of its own: most refs need no look of git's, and a push may have thousands.
-  if ((await isThere(join(folder, 'refs/heads'))) && !(await isThere(join(folder, ref)))) return [ref]
-  const end = await askGit('symbolic-ref', '--quiet', ref)
-  return end === undefined ? [ref] : [ref, end]
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return await lstat(path).then(
-    () => true,
-    () => false,
-  )
 }
