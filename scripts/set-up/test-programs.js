@@ -8,7 +8,7 @@ export const testPrograms = Object.freeze({
   // Without a user's own set-up it answers little else.
   gitolite3: 'HOME=/nonexistent gitolite query-rc GL_BINDIR',
   postgresql:
-    'for bin in /usr/lib/postgresql/*/bin; do "$bin/initdb" --version && "$bin/postgres" --version && exit; done; false',
+    'for bin in /usr/lib/postgresql/*/bin; do $bin/initdb --version && $bin/postgres --version && exit; done; false',
   // It may be there where no process may be traced.
   strace: 'strace -e trace=none true',
   'util-linux': 'prlimit --version && setpriv --version',
