@@ -168,6 +168,14 @@ export const settings: readonly Setting[] = Object.freeze([
     isOption: true,
   },
   {
+    key: 'limits.tokens',
+    environment: 'COMMIT_STATUS_LIMIT_TOKENS',
+    default: 100,
+    rule: { type: 'integer', minimum: 1, maximum: 10_000 },
+    meaning: 'tokens of a user; one more takes the place of one that has expired, and is refused where there is none',
+    isOption: true,
+  },
+  {
     key: 'limits.waitSeconds',
     environment: 'COMMIT_STATUS_LIMIT_WAIT_SECONDS',
     default: 30,

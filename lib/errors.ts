@@ -160,6 +160,16 @@ export class ArgumentError extends AdministrationError {
   override readonly name = 'ArgumentError'
 }
 
+/** A user has as many tokens as a user may have, and one more was asked for: nothing was made. */
+export class TokenLimitReached extends AdministrationError {
+  override readonly name = 'TokenLimitReached'
+
+  /** @param most how many a user may have */
+  constructor(user: string, most: number) {
+    super(`too many tokens: limits.tokens is ${most}, and ${user} has as many; revoke one first`)
+  }
+}
+
 /** A part of the host answered what its contract does not allow. */
 export class PartError extends Error {
   override readonly name = 'PartError'

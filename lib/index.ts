@@ -15,6 +15,7 @@ export {
   StoreOverloaded,
   ContextLimitReached,
   StoreUnavailable,
+  TokenLimitReached,
   type ErrorCode,
 } from './errors.js'
 export type { Handler } from './http/handler.js'

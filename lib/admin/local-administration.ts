@@ -87,12 +87,14 @@ export class LocalAdministration implements Administration {
     if (unknown !== undefined) throw new ArgumentError(`there is no scope ${unknown}`)
     checkLimits(request)
     const name = checkTokenName(request.name)
-    const { token, record } = await this.#tokens().create({
+    const { token, record, removed } = await this.#tokens().create({
       ...request,
       name,
       user: checkUser(request.user),
       expiresAt,
     })
+    for (const { id, name: was } of removed)
+      this.#audit(by, { token: id, user: record.user, name: was }, 'expired token removed')
     this.#audit(by, audited(record), 'token created')
     return { token, ...listed({ ...record, last_used_at: null }) }
   }

@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
+import { TokenLimitReached } from '../errors.js'
 import type { Authenticator, Identity } from '../contracts/authenticator.js'
 import type { Clock } from '../contracts/clock.js'
 import { andThen, type Eventual, type Prompt } from '../concurrency/maybe-promise.js'
@@ -22,22 +23,37 @@ export interface NewToken extends TokenLimits {
   readonly expiresAt: number | null
 }
 
+/** A token that was just made. */
+export interface NewlyMade {
+  readonly token: string
+  readonly record: TokenRecord
+  /** Tokens of the user that had expired, and made room for it. */
+  readonly removed: readonly TokenRecord[]
+}
+
 /** The personal access tokens of this service. */
 export class Tokens implements Prompt<Authenticator> {
   readonly #store: TokenStore
   readonly #prefix: string
+  readonly #most: number
   readonly #clock: Clock
   readonly #logger: Logger
   /** Token id → when it was used last, for those whose use has not been looked at. */
   readonly #uses = new Map<string, number>()
   /** Token id → hour that was written down last. */
   readonly #noted = new Map<string, string>()
+  /** User → the latest of the creations that are under way. */
+  readonly #creating = new Map<string, Promise<NewlyMade>>()
   readonly #timer: NodeJS.Timeout
 
-  /** @param parts.prefix what every token begins with, `_` not included */
-  constructor(parts: { store: TokenStore; prefix: string; clock: Clock; logger: Logger }) {
+  /**
+   * @param parts.prefix what every token begins with, `_` not included
+   * @param parts.most how many a user may have
+   */
+  constructor(parts: { store: TokenStore; prefix: string; most: number; clock: Clock; logger: Logger }) {
     this.#store = parts.store
     this.#prefix = parts.prefix
+    this.#most = parts.most
     this.#clock = parts.clock
     this.#logger = parts.logger
     this.#timer = setInterval(() => void this.noteUses(), NOTE_MILLISECONDS).unref()
@@ -46,14 +62,26 @@ export class Tokens implements Prompt<Authenticator> {
   /**
    * Makes a token. What is returned is shown to nobody again; only a digest is stored.
    * The token works, and survives a crash, once this has resolved.
+   * @throws TokenLimitReached
    */
-  async create({
-    user,
-    name,
-    scopes,
-    expiresAt,
-    ...limits
-  }: NewToken): Promise<{ token: string; record: TokenRecord }> {
+  async create(wanted: NewToken): Promise<NewlyMade> {
+    const { user } = wanted
+    // One after the other: of those that come together at the limit, all would be refused below.
+    const before = this.#creating.get(user) ?? Promise.resolve()
+    const creation = before.then(
+      async () => await this.#create(wanted),
+      async () => await this.#create(wanted),
+    )
+    this.#creating.set(user, creation)
+    try {
+      return await creation
+    } finally {
+      if (this.#creating.get(user) === creation) this.#creating.delete(user)
+    }
+  }
+
+  async #create({ user, name, scopes, expiresAt, ...limits }: NewToken): Promise<NewlyMade> {
+    const removed = await this.#makeRoom(user)
     const token = makeToken(this.#prefix)
     const digest = digestToken(this.#prefix, token)
     if (!digest || (await this.#store.get(digest.id)))
@@ -68,7 +96,31 @@ export class Tokens implements Prompt<Authenticator> {
       ...limitsOf(limits),
     }
     await this.#store.add(record)
-    return { token, record }
+    // Other processes may add to the same store: whoever comes to see too many takes back what nobody knows yet, so
+    // that there are never more once all have ended.
+    if ((await this.#store.list(user)).length > this.#most) {
+      await this.#store.remove(record.id)
+      throw new TokenLimitReached(user, this.#most)
+    }
+    return { token, record, removed }
+  }
+
+  /**
+   * Removes of what has expired, the longest ago first, as many as it takes for one more.
+   * @returns what it has removed
+   */
+  async #makeRoom(user: string): Promise<readonly TokenRecord[]> {
+    const tokens = await this.#store.list(user)
+    const surplus = tokens.length + 1 - this.#most
+    if (surplus <= 0) return []
+    const now = this.#clock.now()
+    const expired = tokens
+      .filter((token) => hasExpired(token, now))
+      .sort((one, other) => expiryOf(one) - expiryOf(other))
+      .slice(0, surplus)
+    if (expired.length < surplus) throw new TokenLimitReached(user, this.#most)
+    for (const { id } of expired) await this.#store.remove(id)
+    return expired
   }
 
   authenticate(token: string): Eventual<Identity | undefined> {
@@ -81,8 +133,7 @@ export class Tokens implements Prompt<Authenticator> {
     // As it may be of a time when more names could be given.
     if (record.user === HOST_USER) return undefined
     const now = this.#clock.now()
-    // Not `now >= …`: of what is no time, that would make a token without an end.
-    if (record.expires_at !== null && !(now < Date.parse(record.expires_at))) return undefined
+    if (hasExpired(record, now)) return undefined
     this.#uses.set(record.id, now)
     return { user: record.user, scopes: record.scopes, tokenId: record.id, ...limitsOf(record) }
   }
@@ -114,6 +165,15 @@ export class Tokens implements Prompt<Authenticator> {
     clearInterval(this.#timer)
     await this.noteUses()
   }
+}
+
+function hasExpired(token: TokenRecord, now: number): boolean {
+  // Not `now >= …`: of what is no time, that would make a token without an end.
+  return !(now < expiryOf(token))
+}
+
+function expiryOf({ expires_at }: TokenRecord): number {
+  return expires_at === null ? Infinity : Date.parse(expires_at)
 }
 
 function hourOf(milliseconds: number): string {

@@ -23,12 +23,18 @@ export interface OpenAdministration {
  * @throws StoreLocked, StoreUnavailable
  */
 export async function openAdministration(
-  settings: { readonly repositories: string; readonly store: string; readonly tokenPrefix: string },
+  settings: {
+    readonly repositories: string
+    readonly store: string
+    readonly tokenPrefix: string
+    readonly limits: { readonly tokens: number }
+  },
   parts: { auditLogger: Logger; storeLogger?: Logger; clock?: Clock; stopping?: AbortSignal },
 ): Promise<OpenAdministration> {
   const { auditLogger: logger, storeLogger = silentLogger, clock = systemClock, stopping } = parts
   const store = await openStore(settings.store, storeLogger)
-  const tokens = new Tokens({ store: store.tokens, prefix: settings.tokenPrefix, clock, logger: silentLogger })
+  const { tokenPrefix: prefix, limits } = settings
+  const tokens = new Tokens({ store: store.tokens, prefix, most: limits.tokens, clock, logger: silentLogger })
   const commits = new CommitFinder()
   const run = async <T>(change: () => Promise<T>): Promise<T> => await change()
   const administration = new LocalAdministration({

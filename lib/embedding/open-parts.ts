@@ -60,7 +60,8 @@ export async function openParts(
     typeof options.store === 'string'
       ? await openStore(options.store, logger, meter, cacheShares(options.cache?.megabytes))
       : guardStore(options.store, guard('store'))
-  const tokens = new Tokens({ store: store.tokens, prefix: options.tokenPrefix ?? 'cst', clock, logger })
+  const { tokenPrefix: prefix = 'cst', limits: { tokens: most = 100 } = {} } = options
+  const tokens = new Tokens({ store: store.tokens, prefix, most, clock, logger })
   return {
     repositories,
     folder: repositories instanceof RepositoryFolder ? repositories : undefined,

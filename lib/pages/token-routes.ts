@@ -1,4 +1,4 @@
-import { ArgumentError, ServiceError } from '../errors.js'
+import { ArgumentError, ServiceError, TokenLimitReached } from '../errors.js'
 import type { ListedToken } from '../admin/administration.js'
 import type { Answer } from '../http/exchange.js'
 import { readForm } from '../http/body.js'
@@ -63,7 +63,7 @@ export function tokenRoutes(parts: PagesParts): readonly Route[] {
             const { token } = await tokens.createToken(tokenRequest(user, sent, parts.clock.now()), { user })
             return fleetingAnswer(201, frame, madePage(base, token, address.of(request)))
           } catch (error) {
-            if (!(error instanceof ArgumentError)) throw error
+            if (!(error instanceof ArgumentError || error instanceof TokenLimitReached)) throw error
             const page = tokensPage({
               base,
               tokens: await tokens.listTokens(user),

@@ -37,6 +37,9 @@ const MAX_LIMITS = 1_000
 
 const MAX_NAME = 100
 
+/** More than there is room for: only those that may be shown are made. */
+const MAX_ROWS = 100
+
 export function tokensPage({ base, tokens, now, skip, problem, sent }: TokensView): Page {
   const value = (name: string): string => sent?.get(name) ?? ''
   const option = (name: string, key: string, text: string, isDefault = false): Html => {
@@ -45,12 +48,12 @@ export function tokensPage({ base, tokens, now, skip, problem, sent }: TokensVie
       ? html`<option value="${key}" selected>${text}</option>`
       : html`<option value="${key}">${text}</option>`
   }
-  const rows = tokens.slice(skip).map((token) => rowOf(base, token, now))
+  const rows = tokens.slice(skip, skip + MAX_ROWS).map((token) => rowOf(base, token, now))
   return {
     title: 'Tokens',
     content: (rowBytes) => {
       const shown = fitting(rows, rowBytes)
-      const rest = rows.length - shown.length
+      const rest = Math.max(0, tokens.length - skip - shown.length)
       const here = `${base}/settings/tokens`
       const next = `${here}?skip=${skip + shown.length}`
       return html`<h1>Your tokens</h1>

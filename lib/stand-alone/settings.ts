@@ -30,6 +30,7 @@ export interface Settings {
   readonly limits: ServerLimits & {
     readonly requests: number
     readonly contexts: number
+    readonly tokens: number
     readonly waits: number
     readonly waitSeconds: number
   }

@@ -44,7 +44,7 @@ export async function startStandAlone(
     giteaHosts,
     publicUrl,
     limits: {
-      ...{ requests: limits.requests, contexts: limits.contexts },
+      ...{ requests: limits.requests, contexts: limits.contexts, tokens: limits.tokens },
       ...{ waits: limits.waits, waitSeconds: limits.waitSeconds },
     },
     cache,

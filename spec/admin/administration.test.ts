@@ -464,7 +464,12 @@ t.test('A long task without a service ends when its process is told to stop', as
   const folder = t.testdir({ repositories: {} })
   const stopping = new AbortController()
   const { administration, close } = await openAdministration(
-    { repositories: join(folder, 'repositories'), store: `level:${join(folder, 'store')}`, tokenPrefix: 'cst' },
+    {
+      repositories: join(folder, 'repositories'),
+      store: `level:${join(folder, 'store')}`,
+      tokenPrefix: 'cst',
+      limits: { tokens: 100 },
+    },
     { auditLogger: silentLogger, stopping: stopping.signal },
   )
   t.teardown(close)

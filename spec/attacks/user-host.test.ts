@@ -35,7 +35,13 @@ t.test('A stored token of such a user opens nothing; it and what he was granted 
   })
   const store = await newAddress(folder)
   const before = await openStore(store)
-  const tokens = new Tokens({ store: before.tokens, prefix: 'cst', clock: systemClock, logger: silentLogger })
+  const tokens = new Tokens({
+    store: before.tokens,
+    prefix: 'cst',
+    most: 100,
+    clock: systemClock,
+    logger: silentLogger,
+  })
   const fields = { user: 'host', name: '', scopes: ['repo'], expiresAt: null }
   const { token, record } = await tokens.create(fields)
   await before.grants.set({ owner: 'alice', user: 'host', access: 'write' })

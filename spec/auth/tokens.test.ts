@@ -79,7 +79,13 @@ t.test('A token is not made when its id is that of another one', async (t) => {
       return await super.get(id)
     }
   }
-  const tokens = new Tokens({ store: new Taken(store.tokens), prefix: 'cst', clock: systemClock, logger: silentLogger })
+  const tokens = new Tokens({
+    store: new Taken(store.tokens),
+    prefix: 'cst',
+    most: 100,
+    clock: systemClock,
+    logger: silentLogger,
+  })
   await t.rejects(tokens.create({ user: 'mallory', name: '', scopes: ['repo'], expiresAt: null }), {
     message: /digest that no other has/,
   })

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { readSettings } from '../../lib/stand-alone/settings.js'
 import { git, gitWithInput, makeRepositoryWithCommit } from '../fixtures/git.js'
 import { startService } from '../fixtures/service.js'
 import { signIn, visit } from '../fixtures/visit.js'
@@ -9,7 +10,8 @@ t.setTimeout(120_000)
 const quotes = (count: number): string => '"'.repeat(count)
 
 t.test('Every page has 20 kB at most, whatever the texts in it, and nothing is passed over', async (t) => {
-  const service = await startService(t)
+  const { limits } = readSettings({ environment: {}, home: '/', directory: '/' })
+  const service = await startService(t, { settings: { limits: { ...limits, tokens: 200 } } })
   const owner = 'o'.repeat(100)
   const names = Array.from({ length: 25 }, (_, at) => `${owner}/${String(at).padStart(2, '0')}${'r'.repeat(98)}`)
   const [name = ''] = names

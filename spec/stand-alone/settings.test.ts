@@ -23,6 +23,7 @@ const defaults: Settings = {
   limits: {
     requests: 1000,
     contexts: 1000,
+    tokens: 100,
     waits: 10_000,
     waitSeconds: 30,
     connections: 10_000,
@@ -102,6 +103,7 @@ t.test('Every setting can be set in the file and in the environment', async (t) 
     publicUrl: ['https://status.example.com/x', 'https://status.example.com/x'],
     'limits.requests': ['7', 7],
     'limits.contexts': ['30', 30],
+    'limits.tokens': ['33', 33],
     'limits.waitSeconds': ['31', 31],
     'limits.waits': ['32', 32],
     'limits.connections': ['8', 8],
@@ -204,6 +206,7 @@ const bounds: [environment: string, accepted: string[], refused: string[]][] = [
   ],
   ['COMMIT_STATUS_LIMIT_REQUESTS', ['1', '1000000'], ['', '0', '1000001', '1.5', '10s']],
   ['COMMIT_STATUS_LIMIT_CONTEXTS', ['1', '10000'], ['', '0', '10001', '1.5', '10s']],
+  ['COMMIT_STATUS_LIMIT_TOKENS', ['1', '10000'], ['', '0', '10001', '1.5', '10s']],
   ['COMMIT_STATUS_LIMIT_WAIT_SECONDS', ['0', '300'], ['-1', '301', '1.5', 'x']],
   ['COMMIT_STATUS_LIMIT_WAITS', ['0', '1000000'], ['-1', '1000001', '1.5', 'x']],
   ['COMMIT_STATUS_LIMIT_CONNECTIONS', ['1', '1000000'], ['', '0', '1000001', '1.5', '10s']],

@@ -84,8 +84,11 @@ export class LevelTokens implements TokenStore {
   }
 
   async list(user?: string): Promise<(TokenRecord & TokenUse)[]> {
-    const found = await this.#database.all(TOKENS)
-    const records = found.map(([key, value]) => fromStored(decode(key, value, isToken)))
+    // Those of others, of which there may be many, are passed over without being taken apart.
+    const needle = user === undefined ? '' : `"user":${JSON.stringify(user)}`
+    const records: TokenRecord[] = []
+    for await (const [key, value] of this.#database.scan(TOKENS))
+      if (value.includes(needle)) records.push(fromStored(decode(key, value, isToken)))
     const wanted = records.filter((record) => user === undefined || record.user === user)
     const uses = await this.#database.read(wanted.map((record) => USES + record.id))
     return wanted
