@@ -1,5 +1,5 @@
-// Rules that protect nothing, in silence: one whose pattern no ref can have, as of somebody who thinks of a shell's, and
-// one that git no longer reads, since whoever pushes has set its variables (sshd's AcceptEnv, a wrapper, a shell).
+// Rules that protect nothing, in silence: one whose pattern no ref can have, as people write who think of a shell's,
+// and one that git no longer reads, since whoever pushes has set its variables (AcceptEnv of sshd, a wrapper, a shell).
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

@@ -7,7 +7,7 @@ export class GateError extends Error {
   override readonly name = 'GateError'
 }
 
-/** Variables that git sets itself for a hook: the repository whose refs are pushed to, and its objects in quarantine. */
+/** What git itself sets for a hook: the repository that is pushed to, and where its new objects are, in quarantine. */
 const KEPT = ['GIT_DIR', 'GIT_OBJECT_DIRECTORY', 'GIT_ALTERNATE_OBJECT_DIRECTORIES', 'GIT_QUARANTINE_PATH']
 
 /** Of `git config` with all rules, or the names of many refs. */

@@ -15,7 +15,7 @@ const contentOf = promisify(readFile)
 const AT_ONCE = 256
 
 /**
- * The symbolic refs of the repository. Read from their files: git lists none that leads to what a push is yet to create.
+ * The symbolic refs of the repository. Read from their files: git lists none whose target a push has yet to create.
  * @param asked names to ask git about, where refs are stored in another way than in files
  * @throws GateError when they cannot be told
  */
