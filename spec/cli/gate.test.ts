@@ -287,7 +287,34 @@ t.test('gate --explain says what would happen, and why', async (t) => {
       `  needs       build, test/*\n  repository  alice/hello, at ${gated.url}\n  verdict     success\n`,
     stderr: '',
   })
-  t.match(await explain('refs/heads/main'), { status: 2, stderr: /give a ref and the id of a commit/ })
+  // As git does: a short name is that of a branch or tag, and a revision is any.
+  await gated.git('-C', gated.directory, 'tag', 'v1', 'wip')
+  for (const revision of [sha.slice(0, 7), 'wip', 'refs/heads/wip', 'v1', 'wip~0', ':/a commit'])
+    for (const ref of ['main', 'heads/main'])
+      t.match(await explain(ref, revision), {
+        status: 0,
+        stdout: `refs/heads/main may be pushed to ${sha.slice(0, 7)}\n`,
+      })
+  t.match((await explain('v1', 'wip')).stdout, /^refs\/tags\/v1 is not protected/)
+  t.match((await explain('v2', 'wip')).stdout, /^refs\/heads\/v2 is not protected/)
+  await gated.configure('commit-status.refs/heads/wip.require', 'lint')
+  t.match(await explain('wip', 'wip'), { status: 1, stdout: /^commit-status: refs\/heads\/wip needs lint/ })
+  await gated.git('-C', gated.directory, 'tag', 'wip', 'wip')
+  t.match(await explain('wip', sha), { status: 2, stderr: /^commit-status: wip is more than one ref: refs\/heads\/w/ })
+  const absent = sha.replace(/^./, (digit) => (digit === '0' ? '1' : '0'))
+  for (const revision of ['none', absent, `${sha}0`, 'main..wip', '^wip', '', 'wip:none'])
+    t.match(await explain('main', revision), {
+      status: 2,
+      stdout: '',
+      stderr: `commit-status: ${JSON.stringify(revision)} is no revision of this repository\n`,
+    })
+  for (const ref of ['ma?n', 'refs/heads/main/', 'refs/main', 'HEAD', ''])
+    t.match(await explain(ref, 'wip'), { status: 2, stderr: /^commit-status: ".*" is no ref that can be pushed to/ })
+  t.match(await gated.place.run(['gate', '--explain', 'main', 'wip'], { directory: '/' }), {
+    status: 2,
+    stderr: /^commit-status: git says: fatal: not a git repository/,
+  })
+  t.match(await explain('refs/heads/main'), { status: 2, stderr: /give a ref and what would be pushed to it/ })
   t.match(await gated.place.run(['gate', 'refs/heads/main']), { status: 2, stderr: /a ref comes with its id before/ })
 })
 

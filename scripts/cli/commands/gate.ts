@@ -8,7 +8,7 @@ export function gateCommand(program: Command): void {
     .command('gate')
     .description('as a hook of git: refuse a push of a protected ref to a commit that is not green')
     .argument('[ref]', 'in an update hook, or with --explain; a pre-receive hook reads standard input')
-    .argument('[old]', 'id before; with --explain the id that would be pushed')
+    .argument('[old]', 'id before; with --explain the revision that would be pushed')
     .argument('[new]', 'id after')
     .argument('[more...]', 'what gitolite gives a VREF besides')
     .option('--explain', 'say what would happen to a push of a commit to a ref, and why')
@@ -25,7 +25,7 @@ export function gateCommand(program: Command): void {
         const { explainPush, judgePush, parseChanges } = await import('../gate/gate.js')
         if (options.explain) {
           if (ref === undefined || old === undefined || id !== undefined)
-            command.error('error: give a ref and the id of a commit: gate --explain refs/heads/main <sha>')
+            command.error('error: give a ref and what would be pushed to it: gate --explain main <revision>')
           const { isRefused, lines } = await explainPush(ref, old)
           console.log(lines.join('\n'))
           if (isRefused) process.exitCode = REFUSED
@@ -56,7 +56,7 @@ export function gateCommand(program: Command): void {
     examples: [
       'exec commit-status gate                    # hooks/pre-receive',
       'exec commit-status gate "$@"               # hooks/update',
-      'commit-status gate --explain refs/heads/main $(git rev-parse wip)',
+      'commit-status gate --explain main wip/fix',
     ],
   })
 }

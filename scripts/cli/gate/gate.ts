@@ -5,6 +5,7 @@ import type { Requirement, Verdict } from '../../../lib/domain/verdict/verdict.j
 import { patternMatcher } from '../../../lib/domain/verdict/pattern.js'
 import { askList, askVerdict, NoAnswer, shown, type AskedCommit } from '../clients/verdict-client.js'
 import { visible } from '../terminal/visible.js'
+import { pushedId, pushedRef } from './arguments.js'
 import { git, GateError } from './git.js'
 import { readConfiguration, ruleFor, serviceOf, type AddedRule, type GateConfiguration } from './rules.js'
 
@@ -171,10 +172,15 @@ function wordsOf(error: unknown): string {
   return shown(error instanceof Error ? error.message : String(error)).replaceAll(/\s+/g, ' ')
 }
 
-/** What would happen to a push of a commit to a ref, and why. */
-export async function explainPush(ref: string, sha: string): Promise<Judgement> {
-  const old = 'an older commit'
-  const judged = await judgePush([{ ref, old, new: sha }])
+/**
+ * What would happen to a push of a commit to a ref, and why.
+ * @param name of the ref, short or full
+ * @param revision as git has them
+ * @throws ArgumentError when one of them is not to be resolved
+ */
+export async function explainPush(name: string, revision: string): Promise<Judgement> {
+  const [ref, id] = [await pushedRef(name), await pushedId(revision)]
+  const judged = await judgePush([{ ref, old: 'an older commit', new: id }])
   if (judged.isRefused) return judged
   const configuration = await readConfiguration([ref])
   const rule = ruleFor(ref, configuration)
@@ -186,7 +192,7 @@ export async function explainPush(ref: string, sha: string): Promise<Judgement> 
   return {
     isRefused: false,
     lines: [
-      `${visible(ref)} may be pushed to ${visible(sha.slice(0, 7))}`,
+      `${visible(ref)} may be pushed to ${id.slice(0, 7)}`,
       `  rules       ${rule.patterns.map(visible).join(', ')}`,
       `  needs       ${describeRule(rule)}`,
       `  repository  ${repository}, at ${url.origin}`,

@@ -85,7 +85,7 @@ export async function readConfiguration(refs: readonly string[]): Promise<GateCo
 }
 
 /** Whether there can be a ref that a pattern matches, and that git lets be pushed: it wants three parts, or more. */
-function canBePushed(pattern: string): boolean {
+export function canBePushed(pattern: string): boolean {
   const name = pattern.replace(/^\*/, 'refs/*').replaceAll('*', 'x/x')
   return /^refs\/[^/]+\//.test(name) && isRefName(name)
 }
