@@ -1,6 +1,6 @@
 import { ArgumentError, errorMessage } from '../../../lib/errors.js'
 import { fullRefNames, isRefName } from '../../../lib/git/ref-name.js'
-import { parseObjectId } from '../../../lib/object-id.js'
+import { parseObjectId } from '../../../lib/domain/object-id.js'
 import { askGit } from './git.js'
 import { canBePushed } from './rules.js'
 
