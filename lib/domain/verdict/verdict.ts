@@ -1,4 +1,5 @@
 import { combinedState, type State, type StoredStatus } from '../commit-status.js'
+import { HOST_USER } from '../repository-name.js'
 import { patternMatcher } from './pattern.js'
 import type { VerdictRule } from './rule.js'
 
@@ -102,7 +103,9 @@ export class Evaluation {
    */
   #isByOther({ context, reporter }: Pick<StoredStatus, 'context' | 'reporter'>): boolean {
     const { by } = this.#rule
-    if (!by || (reporter && by.includes(reporter.user))) return false
+    // A status of before nobody could be called so: the host's own has no token.
+    const isGenuine = reporter?.user !== HOST_USER || reporter.token === null
+    if (!by || (reporter && isGenuine && by.includes(reporter.user))) return false
     this.#othersCount++
     if (this.#byOthers.length < MAX_NAMED)
       this.#byOthers.push(

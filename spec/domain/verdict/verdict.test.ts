@@ -82,6 +82,13 @@ t.test('With by, what somebody else reported last is pending, never absent, and 
   t.strictSame([reasons?.length, reasons?.at(-1)], [21, '5 more contexts were reported last by others'])
 })
 
+t.test('By host counts what the program itself reported, and no token of a user of that name', async (t) => {
+  const own = status('build', 'success', 'host')
+  t.equal(judge([own], { by: ['host'] }).verdict().verdict, 'success')
+  const byToken = { ...own, reporter: { user: 'host', token: 'ab12' } }
+  t.equal(judge([byToken], { by: ['host'] }).verdict().verdict, 'pending')
+})
+
 t.test('With by, a commit that is full is pending for whatever has a * in it, or no require', async (t) => {
   const statuses = [status('build', 'success', 'ci'), status('test/a', 'success', 'ci')]
   const reasons = ['the commit has 2 contexts, as many as it may: another report may have been refused']
