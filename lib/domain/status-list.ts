@@ -6,6 +6,7 @@ import {
   type CommitStatus,
   hasFailed,
   shownStatus,
+  STATES,
   type State,
   type StoredStatus,
 } from './commit-status.js'
@@ -62,6 +63,8 @@ export interface LargeList {
   /** How many bytes there are. */
   readonly length: number
   readonly summary: CommitState
+  /** How many statuses of each state there are. */
+  readonly counts: Readonly<Record<State, number>>
   readonly reporters: Pick<Reporters, 'digest'>
   /** The bytes, some at a time; to be read once. */
   chunks(): AsyncIterable<Buffer>
@@ -209,12 +212,12 @@ export interface StatusPages {
 export async function largeList(source: StatusPages): Promise<LargeList> {
   const digest = createHash('sha256')
   const reporters = createHash('sha256')
-  const states = new Set<State>()
+  const counts = { pending: 0, success: 0, failure: 0, error: 0 }
   let [length, statuses, isFirst] = [0, 0, true]
   try {
     for await (const texts of source.pages()) {
       for (const { state, reporter } of texts) {
-        states.add(state)
+        counts[state]++
         reporters.update(reporterText(reporter))
       }
       const bytes = pageBytes(texts, isFirst)
@@ -228,11 +231,13 @@ export async function largeList(source: StatusPages): Promise<LargeList> {
     throw error
   }
   digest.update(END)
+  const states = STATES.filter((state) => counts[state] > 0)
   const start = Buffer.from(head(states))
   return {
     digest: digest.digest('base64url').slice(0, DIGEST_LETTERS),
     length: start.length + length + END.length,
-    summary: { ...commitState([...states]), statuses },
+    summary: { ...commitState(states), statuses },
+    counts,
     reporters: { digest: reporters.digest('base64url').slice(0, DIGEST_LETTERS) },
     async *chunks() {
       yield start

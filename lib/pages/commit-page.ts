@@ -34,8 +34,7 @@ export function commitPage(view: CommitView): Page {
   const here = `${repository}/commits/${sha}`
   const subject = commit?.subject ?? ''
   const id = `Commit ${sha.slice(0, 10)}`
-  const ordered = byUrgency(list.statuses)
-  const rows = ordered.slice(skip).map(shortRow)
+  const statuses = byUrgency(list.statuses).slice(skip)
   return {
     title: `${stateTitle(list.state)}: ${subject || id}`,
     trail: [
@@ -43,8 +42,8 @@ export function commitPage(view: CommitView): Page {
       [sha.slice(0, 10), here],
     ],
     content: (rowBytes) => {
-      const shown = fitting(rows, rowBytes)
-      const rest = rows.length - shown.length
+      const shown = fitting(statuses, rowBytes, shortRow)
+      const rest = statuses.length - shown.length
       const next = `${here}?skip=${skip + shown.length}`
       return html`<h1>${subject ? isolated(subject) : id}</h1>
         <p class="quiet facts">
@@ -78,14 +77,11 @@ const MAX_FRAGMENT_BYTES = 14_000
 export function commitFragment({ base, name, sha, list, hidden, origin }: CommitView): Html {
   const here = `${origin}${base}/repos/${name.full}/commits/${sha}`
   const ordered = byUrgency(list.statuses)
-  const rows = fitting(
-    ordered.map(({ state, context, description, target_url }) => {
-      const label = target_url === null ? isolated(context) : link(target_url, isolated(context))
-      const more = description !== null && html` <span>${isolated(description)}</span>`
-      return html`<li>${stateSign(state)} ${label}${more}</li>`
-    }),
-    MAX_FRAGMENT_BYTES,
-  )
+  const rows = fitting(ordered, MAX_FRAGMENT_BYTES, ({ state, context, description, target_url }) => {
+    const label = target_url === null ? isolated(context) : link(target_url, isolated(context))
+    const more = description !== null && html` <span>${isolated(description)}</span>`
+    return html`<li>${stateSign(state)} ${label}${more}</li>`
+  })
   const rest = ordered.length - rows.length + hidden
   const more = rows.length > 0 ? `${here}?skip=${rows.length}` : here
   return html`<div class="commit-statuses">

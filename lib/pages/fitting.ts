@@ -1,15 +1,17 @@
 import type { Html } from './html.js'
 
 /**
- * As many rows from the first on as have room: texts of others may be long.
+ * Rows of as many items from the first on as have room: texts of others may be long. No others are made.
  * @param bytes how much room there is; where there is any, there is one row at least
  */
-export function fitting(rows: readonly Html[], bytes: number): readonly Html[] {
-  if (bytes <= 0) return []
+export function fitting<Item>(items: readonly Item[], bytes: number, rowOf: (item: Item) => Html): readonly Html[] {
+  const rows: Html[] = []
   let taken = 0
-  const end = rows.findIndex((row, index) => {
+  for (const item of bytes > 0 ? items : []) {
+    const row = rowOf(item)
     taken += Buffer.byteLength(row.toString())
-    return index > 0 && taken > bytes
-  })
-  return end === -1 ? rows : rows.slice(0, end)
+    if (rows.length > 0 && taken > bytes) break
+    rows.push(row)
+  }
+  return rows
 }

@@ -36,14 +36,13 @@ export interface Home extends Places {
 }
 
 export function homePage(home: Home): Page {
-  const { base, text } = home
-  const rows = home.rows.map((row) => rowOf(base, row))
+  const { base, rows, text } = home
   return {
     title: 'Repositories',
     content: (rowBytes) => {
-      const shown = fitting(rows, rowBytes)
+      const shown = fitting(rows, rowBytes, (row) => rowOf(base, row))
       const isCut = shown.length < rows.length || home.hasMore
-      const after = home.rows[Math.max(0, shown.length - 1)]?.name.full ?? ''
+      const after = rows[Math.max(0, shown.length - 1)]?.name.full ?? ''
       const more = `${base}/?${new URLSearchParams({ ...(text && { q: text }), after }).toString()}`
       const first = text === '' ? `${base}/` : `${base}/?${new URLSearchParams({ q: text }).toString()}`
       return html`<h1>Repositories</h1>

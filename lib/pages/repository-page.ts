@@ -41,19 +41,18 @@ const MAX_PROPOSAL_BYTES = 1_000
 export function repositoryPage(log: RepositoryLog): Page {
   const { base, name, ref, commits, skip } = log
   const here = `${base}/repos/${name.full}`
-  const rows = commits.map((commit) => rowOf(name, commit, log.states[commit.sha]?.state))
   const passing = (skip: number): string =>
     `${here}?${new URLSearchParams({ ref, ...(skip > 0 && { skip: String(skip) }) }).toString()}`
   return {
     title: `${name.full} ${shortened(ref, MAX_SHORT)}`,
     trail: [[name.full, here]],
     content: (rowBytes) => {
-      const shown = fitting(rows, rowBytes)
-      const isCut = shown.length < rows.length || log.hasMore
+      const shown = fitting(commits, rowBytes, (commit) => rowOf(name, commit, log.states[commit.sha]?.state))
+      const isCut = shown.length < commits.length || log.hasMore
       return html`<h1>${name.full}</h1>
         ${!log.isEmpty && refForm(here, log)}
         ${
-          rows.length > 0
+          commits.length > 0
             ? html`<ul class="rows log">
                 ${shown}
               </ul>`
@@ -63,7 +62,7 @@ export function repositoryPage(log: RepositoryLog): Page {
           skip > 0 && ['prev', passing(Math.max(0, skip - MAX_COMMITS)), 'Newer commits'],
           isCut && ['next', passing(skip + shown.length), 'Older commits'],
         )}
-        ${rows.length > 0 && skip === 0 && ref.length <= MAX_SHORT && badge(log)}`
+        ${commits.length > 0 && skip === 0 && ref.length <= MAX_SHORT && badge(log)}`
     },
   }
 }
@@ -87,10 +86,7 @@ function nothing({ isEmpty, name, ref, folder }: RepositoryLog): Html {
 
 function proposals(branches: readonly string[]): readonly Html[] {
   const short = branches.filter(({ length }) => length <= MAX_SHORT)
-  return fitting(
-    short.map((branch) => html`<option value="${branch}"></option>`),
-    MAX_PROPOSAL_BYTES,
-  )
+  return fitting(short, MAX_PROPOSAL_BYTES, (branch) => html`<option value="${branch}"></option>`)
 }
 
 /** Of few bytes, so that fifty fit on a page: its link is read from the address of the repository, without a slash. */

@@ -1,4 +1,4 @@
-import type { CommitStatus, Reporter, State, StoredStatus } from '../domain/commit-status.js'
+import { BY_URGENCY, type CommitStatus, type Reporter, type State, type StoredStatus } from '../domain/commit-status.js'
 import type { LargeList, StoredList } from '../domain/status-list.js'
 
 /** A status, and the user that reported it last. */
@@ -21,21 +21,24 @@ export function wholeList(list: StoredList): ShownList {
   return { list, counts, hidden: 0 }
 }
 
-/** The statuses of a large list that somebody has to see. It is read once, and not closed. */
+/** The statuses of a large list that somebody has to see. It is read to the last of them, and not closed. */
 export async function partOfList(list: LargeList): Promise<ShownList> {
-  const counts = noneOfAny()
+  const { counts, summary } = list
+  const shown = noneOfAny()
+  const isWanted = (state: State): boolean =>
+    state !== 'success' && shown[state] < Math.min(counts[state], MAX_OF_STATE)
   const statuses: ShownStatus[] = []
-  for await (const page of list.pages()) {
+  for await (const page of BY_URGENCY.some(isWanted) ? list.pages() : []) {
     for (const { state, json, reporter } of page) {
-      counts[state]++
-      if (state === 'success' || counts[state] > MAX_OF_STATE) continue
+      if (!isWanted(state)) continue
+      shown[state]++
       // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- what it was made from
       const status = JSON.parse(json) as CommitStatus
       statuses.push({ ...status, ...(reporter !== undefined && { reporter: { user: reporter } }) })
     }
+    if (!BY_URGENCY.some(isWanted)) break
   }
-  const { state, statuses: all } = list.summary
-  return { list: { state, statuses }, counts, hidden: all - statuses.length }
+  return { list: { state: summary.state, statuses }, counts, hidden: summary.statuses - statuses.length }
 }
 
 function noneOfAny(): Record<State, number> {

@@ -48,12 +48,12 @@ export function tokensPage({ base, tokens, now, skip, problem, sent }: TokensVie
       ? html`<option value="${key}" selected>${text}</option>`
       : html`<option value="${key}">${text}</option>`
   }
-  const rows = tokens.slice(skip, skip + MAX_ROWS).map((token) => rowOf(base, token, now))
+  const listed = tokens.slice(skip)
   return {
     title: 'Tokens',
     content: (rowBytes) => {
-      const shown = fitting(rows, rowBytes)
-      const rest = Math.max(0, tokens.length - skip - shown.length)
+      const shown = fitting(listed.slice(0, MAX_ROWS), rowBytes, (token) => rowOf(base, token, now))
+      const rest = listed.length - shown.length
       const here = `${base}/settings/tokens`
       const next = `${here}?skip=${skip + shown.length}`
       return html`<h1>Your tokens</h1>

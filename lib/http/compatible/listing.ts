@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { OutgoingHttpHeaders } from 'node:http'
 import { LRUCache } from 'lru-cache'
-import { combinedState, type CommitStatus, type Reporter, type State } from '../../domain/commit-status.js'
+import type { CommitStatus, Reporter } from '../../domain/commit-status.js'
 import type { LargeList, SerialisedList, StatusList, StatusText } from '../../domain/status-list.js'
 import { andThen, type Eventual } from '../../concurrency/maybe-promise.js'
 import type { Answer } from '../exchange.js'
@@ -103,28 +103,35 @@ function shownOf({ bytes, reporters }: SerialisedList, form: ListForm): Shown {
   return { statuses: pageOf(selected, form), total: selected.length, state }
 }
 
-/** Reads a list twice in place of holding it in memory: for what is shown, and then that. */
+/** Reads a list twice in place of holding it in memory: for what is shown, and then that, to the last of it. */
 async function shownOfLarge(list: LargeList, form: ListForm): Promise<Shown> {
-  const facts: Facts[] = []
-  const states = new Set<State>()
+  const facts: (Facts & { readonly place: number })[] = []
   for await (const texts of list.pages()) {
-    for (const { context, state, created_at, updated_at } of texts.map(statusOf)) {
-      states.add(state)
-      facts.push({ context, state, created_at, updated_at })
-    }
+    for (const { context, state, created_at, updated_at } of texts.map(statusOf))
+      facts.push({ context, state, created_at, updated_at, place: facts.length })
   }
   const selected = selectedOf(facts, form)
-  const onPage = pageOf(selected, form).map(({ context }) => context)
-  const wanted = new Set(onPage)
-  const found = new Map<string, ReportedStatus>()
-  for await (const texts of list.pages()) {
-    for (const status of texts.map(statusOf)) if (wanted.has(status.context)) found.set(status.context, status)
-  }
+  const places = pageOf(selected, form).map(({ place }) => place)
+  const found = await atPlaces(list, new Set(places))
   return {
-    statuses: onPage.map((context) => found.get(context)).filter((status) => status !== undefined),
+    statuses: places.map((place) => found.get(place)).filter((status) => status !== undefined),
     total: selected.length,
-    state: combinedState([...states]),
+    state: list.summary.state,
   }
+}
+
+/** Statuses of a list by their place in it; no others are taken apart, and none is read behind the last of them. */
+async function atPlaces(list: LargeList, wanted: ReadonlySet<number>): Promise<ReadonlyMap<number, ReportedStatus>> {
+  const found = new Map<number, ReportedStatus>()
+  let place = 0
+  for await (const texts of wanted.size > 0 ? list.pages() : []) {
+    for (const text of texts) {
+      if (wanted.has(place)) found.set(place, statusOf(text))
+      place++
+    }
+    if (found.size === wanted.size) break
+  }
+  return found
 }
 
 function statusOf({ json, reporter }: StatusText): ReportedStatus {

@@ -8,6 +8,7 @@ import { BATCH_SIZE, type TaskStep } from '../../concurrency/task.js'
 import { SPACE_PROBE } from './disk-space.js'
 import { Inspection } from './files/inspection.js'
 import { noteLost } from './files/lost.js'
+import { Turns } from '../turns.js'
 import { makeFolder } from './make-folder.js'
 import { makeFilesPrivate } from './private-files.js'
 
@@ -63,6 +64,7 @@ export class LevelDatabase {
   readonly #lost: readonly string[]
   readonly #reopened: (() => void)[] = []
   readonly #pace = new Pace()
+  readonly #turns = new Turns()
 
   private constructor(folder: string, level: Level, inspection: Inspection | undefined, lost: readonly string[]) {
     this.folder = folder
@@ -253,6 +255,7 @@ export class LevelDatabase {
     this.refuseDamaged(range.gte, range.lt)
     const snapshot = this.#level.snapshot()
     const iterator = () => this.#level.iterator({ ...range, snapshot, highWaterMarkBytes: PAGE_BYTES })
+    const turns = this.#turns
     return {
       async *pages() {
         const reading = Object.assign(iterator(), { weight: Buffer.allocUnsafeSlow(PAGE_BYTES) })
@@ -260,6 +263,7 @@ export class LevelDatabase {
           for (;;) {
             const entries = await reading.nextv(BATCH_SIZE)
             if (entries.length === 0) return
+            await turns.next()
             yield entries
           }
         } catch (cause) {

@@ -19,6 +19,7 @@ import {
 import { Gate } from '../../concurrency/semaphore.js'
 import { sizeOf } from '../queue-bounds.js'
 import { StatusIds } from '../status-ids.js'
+import { Turns } from '../turns.js'
 import { CachedList } from './cached-list.js'
 import type { BatchOperation, LevelDatabase } from './database.js'
 import { ReadCache } from './read-cache.js'
@@ -44,6 +45,7 @@ export class LevelStatuses implements StatusStore {
   readonly #reads = new Gate(MAX_READS, Infinity)
   readonly #largeLists = new Gate(MAX_LARGE_LISTS, 0)
   readonly #ids = new StatusIds()
+  readonly #turns = new Turns()
 
   /** @param cacheBytes of lists that are kept in memory as they are sent */
   constructor(
@@ -87,6 +89,7 @@ export class LevelStatuses implements StatusStore {
 
   async list(repository: RepositoryName, commit: ObjectId): Promise<StoredStatus[]> {
     const found = await this.#database.all(prefix(repository, commit))
+    await this.#turns.next()
     return found.map(([key, value]) => fromStored(repository, key, value))
   }
 
