@@ -6,7 +6,7 @@ import Table from 'cli-table3'
 import { cases } from './cases.js'
 import type { Row } from './setting.js'
 
-// Measures the service beside what bounds it, in one run: see "Benchmark" in spec/README.md.
+// Measures the service beside what bounds it, in one run: see spec/bench/README.md.
 
 const { values } = parseArgs({
   options: {
