@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -83,6 +83,21 @@ t.test('Every test that the README names is there', async (t) => {
     const [, title = '', file = ''] = /^\[(.*)\]\((.*)\)$/.exec(cell) ?? []
     t.ok(readFileSync(join(root, file), 'utf8').includes(`'${title}'`), title)
   }
+})
+
+t.test('The index of the fixtures has every file, and no other', async (t) => {
+  const listed = pageTable('spec/fixtures/README.md', 'file', 'what it is').map(([file = '']) =>
+    file.replaceAll('`', ''),
+  )
+  const files = readdirSync(join(root, 'spec/fixtures')).filter((file) => file.endsWith('.ts'))
+  t.strictSame(listed, files.sort())
+})
+
+t.test('The test that shows how to add one is in the file that it is said to be in', async (t) => {
+  const text = chapter('.github/CONTRIBUTING.md', '## A test in a minute')
+  const [, file = ''] = /from `(spec\/[^`]*)`/.exec(text) ?? []
+  const [example = ''] = codeBlocks(text, 'ts')
+  t.ok(example !== '' && readFileSync(join(root, file), 'utf8').includes(example))
 })
 
 t.test('Every command line is one that the shell and our commands know', async (t) => {
