@@ -189,6 +189,20 @@ t.test('Every file is named after what is in it', async (t) => {
   )
 })
 
+t.test('Every file that a comment names is there', async (t) => {
+  const paths = ['lib', 'config', 'scripts', 'spec', '.github'].flatMap(filesIn)
+  const known = [...paths, ...readdirSync(root)].map((path) => `/${path}`)
+  const programs = paths.filter((path) => /\.(?:ts|js)$/.test(path))
+  const named = programs.flatMap((path) =>
+    Array.from(commentsOf(path).matchAll(/[\w./-]*\w\.(?:ts|js|md)\b/g), ([name]) => ({ path, name })),
+  )
+  const others = ['Node.js', 'doc/log_format.md', 'doc/table_format.md']
+  const missing = named.filter(
+    ({ name }) => !others.includes(name) && !known.some((file) => file.endsWith(`/${name.replace(/^\.\//, '')}`)),
+  )
+  t.strictSame([named.length > 20, missing], [true, []])
+})
+
 t.test('No line is longer than 120 columns', async (t) => {
   const files = ['lib', 'config', 'scripts', 'spec'].flatMap(filesIn).filter((path) => /\.(?:ts|js|h|sh)$/.test(path))
   const long = files.flatMap((path) =>
@@ -280,6 +294,16 @@ function importersOf(name: string): string[] {
 
 function parse(path: string): ts.SourceFile {
   return ts.createSourceFile(path, readFileSync(join(root, path), 'utf8'), ts.ScriptTarget.Latest, true)
+}
+
+/** The comments of a program, or a little more: what looks like one in a text. */
+function commentsOf(path: string): string {
+  return (
+    linesOf(path)
+      .join('\n')
+      .match(/(?<=^|\s)(?:\/\*.*?\*\/|\/\/[^\n]*)/gs)
+      ?.join('\n') ?? ''
+  )
 }
 
 /** Every file below a folder, by its path from the root. */

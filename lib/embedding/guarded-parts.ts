@@ -14,7 +14,7 @@ import { callPart, ignoreLateResult, type PartCall } from './guarded-call.js'
 
 /*
  * The parts that a host may replace, each behind a guard: it may throw, reject, hang or answer nonsense, and what
- * comes through is an answer that fits its contract, or a rejection. (The store's guard is in store/guarded-store.ts.)
+ * comes through is an answer that fits its contract, or a rejection. (The store's guard is in guarded-store.ts.)
  */
 
 export function guardRepositories(part: Repositories, guard: PartCall): Repositories {

@@ -17,7 +17,7 @@ import type { Store } from '../contracts/store.js'
 import { Schema } from '../domain/schema.js'
 import { callPart, ignoreLateResult, type PartCall } from './guarded-call.js'
 
-/** A store of the host, behind a guard: see host-parts.ts. */
+/** A store of the host, behind a guard: see guarded-parts.ts. */
 export function guardStore(store: Store, guard: PartCall): Store {
   const { statuses, tokens, grants } = store
   const remove = statuses.remove?.bind(statuses)

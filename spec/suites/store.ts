@@ -20,7 +20,7 @@ export interface StorePlace {
 /** Makes a new, empty place for each call. What is still open at the end of `t` is closed then. */
 export type StoreFactory = (t: Test) => StorePlace | Promise<StorePlace>
 
-/** What lib/store/store.ts promises: every store passes. It knows nothing of any of them. */
+/** What lib/contracts/store.ts promises: every store passes. It knows nothing of any of them. */
 export function storeSuite(t: Test, factory: StoreFactory): void {
   t.test('statuses', async (t) => statusSuite(t, factory))
   t.test('reporters', async (t) => reporterSuite(t, factory))
