@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { root } from './checkout.js'
 import { run } from './child.js'
 import { SetUpFailure } from './failure.js'
@@ -29,7 +29,10 @@ export async function make() {
       mend: 'correct what the compiler names above, then run the same command again',
     })
   }
-  mkdirSync(join(root, 'build'), { recursive: true })
+  for (const file of filesIn('lib').filter(isServed)) {
+    mkdirSync(dirname(join(root, 'build', file)), { recursive: true })
+    copyFileSync(join(root, file), join(root, 'build', file))
+  }
   writeFileSync(stamp, compiled)
   return 'compiled the sources'
 }
@@ -39,13 +42,16 @@ function state() {
   const files = [
     'tsconfig.json',
     'node_modules/typescript/package.json',
-    ...filesIn('lib').filter(isSource),
+    ...filesIn('lib').filter((file) => isSource(file) || isServed(file)),
     ...filesIn('config'),
     ...filesIn('scripts/cli').filter(isSource),
   ]
   const contents = files.map((file) => [file, existsSync(join(root, file)) && readFileSync(join(root, file), 'utf8')])
   return `${JSON.stringify({ key: fingerprint(contents) })}\n`
 }
+
+/** Whether the service answers with it: beside the compiled source that reads it, it stands as it is. */
+const isServed = (/** @type {string} */ file) => /\.(?:json|css|js|svg)$/.test(file)
 
 const isSource = (/** @type {string} */ file) => file.endsWith('.ts')
 

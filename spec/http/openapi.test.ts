@@ -1,15 +1,26 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import openapiTypescript, { astToString } from 'openapi-typescript'
 import t from 'tap'
-import { catalogue, ERROR_CODES } from '../../lib/errors.js'
-import { openApi } from '../../lib/http/openapi.js'
+import { recordSchema, statusMembers } from '../../lib/contracts/records.js'
+import { MAX_FAILED, MAX_STATES, STATES } from '../../lib/domain/commit-status.js'
+import {
+  CONTEXT_CHARACTERS,
+  DEFAULT_CONTEXT,
+  DESCRIPTION_CHARACTERS,
+  reportSchema,
+  TARGET_URL_BYTES,
+} from '../../lib/domain/report.js'
+import { DURATION } from '../../lib/domain/verdict/duration.js'
+import { PATTERN_CHARACTERS } from '../../lib/domain/verdict/pattern.js'
+import { MAX_REQUIRED, MAX_USERS } from '../../lib/domain/verdict/rule.js'
+import { catalogue, ERROR_CODES, ServiceError, type ErrorCode } from '../../lib/errors.js'
 import { hostCommit } from '../fixtures/hosted-commit.js'
-import { checkAnswer } from '../fixtures/openapi-answers.js'
+import { checkAnswer, openApi } from '../fixtures/openapi-answers.js'
 
 interface Schema {
   readonly minItems?: number
@@ -22,13 +33,22 @@ interface Schema {
   readonly items?: Schema
 }
 
-interface Read {
-  readonly parameters: readonly { readonly name: string; readonly schema: Schema }[]
-  readonly responses: Readonly<Record<string, { readonly description: string }>>
+interface Described {
+  readonly parameters?: readonly { readonly name: string; readonly schema: Schema }[]
+  readonly responses: Readonly<
+    Record<string, { readonly description: string; readonly headers?: object; readonly content?: object }>
+  >
 }
 
-const document = openApi() as { readonly paths: Readonly<Record<string, { readonly get?: Read }>> }
+const document = openApi as {
+  readonly paths: Readonly<Record<string, { readonly get?: Described; readonly post?: Described }>>
+  readonly components: { readonly schemas: Readonly<Record<string, { readonly properties?: object }>> }
+}
 const at = '/api/v1/repos/{owner}/{repo}'
+const { schemas } = document.components
+/** The schema of a parameter. */
+const schemaOf = (path: string, name: string) =>
+  document.paths[at + path]?.get?.parameters?.find((one) => one.name === name)?.schema ?? {}
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -44,12 +64,123 @@ t.test('GET /api/v1/openapi.json is a valid OpenAPI 3.1 document, for everybody'
 })
 
 t.test('The document in the package is the one that is served', async (t) => {
-  const file: unknown = JSON.parse(readFileSync(join(root, 'lib/http/openapi.json'), 'utf8'))
-  t.strictSame(file, JSON.parse(JSON.stringify(openApi())), 'npm run openapi writes it anew')
+  const { service } = await hostCommit(t)
+  t.strictSame((await service.call('GET', '/api/v1/openapi.json')).body, openApi)
+})
+
+t.test('Its schemas are those that check requests and what is stored', async (t) => {
+  const { state, context, description, target_url } = reportSchema.properties
+  t.match(schemas, {
+    State: { type: 'string', enum: STATES },
+    CombinedState: { enum: ['failure', 'pending', 'success', null] },
+    Verdict: { properties: { verdict: { enum: ['failure', 'pending', 'success'] } } },
+  })
+  t.strictSame(schemas['Status'], recordSchema({ ...statusMembers, state: { $ref: '#/components/schemas/State' } }))
+  t.strictSame(schemas['Report'], {
+    ...reportSchema,
+    properties: {
+      state: { ...state, enum: STATES },
+      context: { ...context, minLength: 1, maxLength: CONTEXT_CHARACTERS, default: DEFAULT_CONTEXT },
+      description: { ...description, maxLength: DESCRIPTION_CHARACTERS },
+      target_url: {
+        ...target_url,
+        maxLength: TARGET_URL_BYTES,
+        description: `absolute http or https URL with a host, at most ${TARGET_URL_BYTES} bytes`,
+      },
+    },
+  })
+})
+
+t.test('Its limits of parameters are those of the rules', async (t) => {
+  const pattern = { type: 'string', minLength: 1, maxLength: PATTERN_CHARACTERS }
+  t.strictSame(
+    ['require', 'by', 'stale'].map((name) => schemaOf('/commits/{sha}/verdict', name)),
+    [
+      { type: 'array', items: pattern, maxItems: MAX_REQUIRED },
+      { type: 'array', items: pattern, maxItems: MAX_USERS },
+      { type: 'string', pattern: DURATION.source, examples: ['6h'] },
+    ],
+  )
+  t.match(schemas['Verdict'], { properties: { required: { items: { properties: { require: pattern } } } } })
+  t.match(schemaOf('/states', 'sha'), { minItems: 1, maxItems: MAX_STATES })
+  t.strictSame(schemaOf('/states', 'failed'), { type: 'integer', minimum: 1, maximum: MAX_FAILED })
+  t.match(schemas['States'], {
+    properties: { states: { additionalProperties: { properties: { failed: { maxItems: MAX_FAILED } } } } },
+  })
+})
+
+type Operation = 'report' | 'list' | 'verdict' | 'states'
+
+const all: readonly Operation[] = ['report', 'list', 'verdict', 'states']
+const ofOneCommit: readonly Operation[] = ['report', 'list', 'verdict']
+
+/** Which operations an error may end; a new one has to be put somewhere. */
+const ENDS: Readonly<Record<ErrorCode, readonly Operation[]>> = {
+  malformed_path: all,
+  malformed_request: all,
+  invalid_body: ['report'],
+  credentials_missing: all,
+  credentials_wrong: all,
+  scope_missing: all,
+  sudo_denied: [],
+  request_forged: [],
+  user_invalid: [],
+  write_denied: ['report'],
+  context_denied: ['report'],
+  repository_not_found: all,
+  commit_not_found: ofOneCommit,
+  path_unknown: [],
+  method_not_allowed: [],
+  request_timeout: all,
+  body_too_large: ['report'],
+  sha_invalid: all,
+  state_invalid: ['report'],
+  field_invalid: ['report'],
+  parameter_invalid: ['verdict', 'states'],
+  shas_invalid: ['states'],
+  too_many_contexts: ['report'],
+  too_many_failures: all,
+  headers_too_large: all,
+  internal: all,
+  transfer_coding_unknown: all,
+  overloaded: all,
+  repository_unreadable: all,
+  part_unresponsive: all,
+  store_unavailable: all,
+  shutting_down: all,
+}
+
+t.test('Its refusals and failures of each operation are those of the catalogue, with their headers', async (t) => {
+  const operations = {
+    report: document.paths[`${at}/statuses/{sha}`]?.post,
+    list: document.paths[`${at}/commits/{sha}/statuses`]?.get,
+    verdict: document.paths[`${at}/commits/{sha}/verdict`]?.get,
+    states: document.paths[`${at}/states`]?.get,
+  }
+  for (const operation of all) {
+    const errors = ERROR_CODES.filter((code) => ENDS[code].includes(operation)).map((code) => new ServiceError(code))
+    const statuses = [...new Set(errors.map(({ status }) => String(status)))].sort()
+    const described = Object.entries(operations[operation]?.responses ?? {}).filter(([status]) => status >= '400')
+    t.strictSame(
+      described.map(([status]) => status),
+      statuses,
+      operation,
+    )
+    for (const [status, { description, headers = {}, content }] of described) {
+      const ending = errors.filter((error) => String(error.status) === status)
+      t.equal(description, ending.map(({ code }) => catalogue[code].text).join('; '))
+      t.strictSame(Object.keys(headers), [
+        'X-Request-Id',
+        ...(status === '401' ? ['WWW-Authenticate'] : []),
+        ...(status === '429' || ending.some(({ retryAfter }) => retryAfter !== undefined) ? ['Retry-After'] : []),
+      ])
+      t.strictSame(content, { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } })
+    }
+  }
 })
 
 t.test('The document tells of every error of the operations', async (t) => {
-  const told = JSON.stringify(openApi())
+  const told = JSON.stringify(openApi)
   t.ok(ERROR_CODES.length > 20)
   for (const status of [400, 401, 403, 404, 408, 413, 422, 429, 431, 500, 501, 503]) t.match(told, `"${status}":`)
   const refusals = (path: string, status: number) =>
@@ -67,9 +198,6 @@ t.test('What the document tells of parameters is what the service takes', async 
   const { service, sha, repository } = await hostCommit(t)
   const [owner, repo] = repository.split('/')
   const base = at.replace('{owner}', String(owner)).replace('{repo}', String(repo))
-  /** The schema of a parameter. */
-  const schemaOf = (path: string, name: string) =>
-    document.paths[at + path]?.get?.parameters.find((one) => one.name === name)?.schema ?? {}
   const statusOf = async (path: string, name: string, values: readonly string[]) => {
     const query = values.map((value) => `${name}=${encodeURIComponent(value)}`).join('&')
     return (await service.call('GET', `${base}${path.replace('{sha}', sha)}?${query}`)).status
@@ -136,7 +264,7 @@ t.test('A client that is generated from the document works, with its types', asy
   t.teardown(() => {
     rmSync(folder, { recursive: true })
   })
-  const types = astToString(await openapiTypescript(JSON.stringify(openApi())))
+  const types = astToString(await openapiTypescript(JSON.stringify(openApi)))
   writeFileSync(join(folder, 'api.ts'), types)
   writeFileSync(join(folder, 'client.ts'), CLIENT)
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
