@@ -19,6 +19,17 @@ export default defineConfig(
     },
   },
   {
+    // A script of browsers: the types of Node.js are not its own.
+    files: ['lib/pages/assets/*.js'],
+    extends: [tseslint.configs.disableTypeChecked],
+    languageOptions: {
+      sourceType: 'script',
+      parserOptions: { projectService: false },
+      globals: { document: 'readonly', fetch: 'readonly', URL: 'readonly' },
+    },
+    rules: { 'no-undef': 'error', 'no-implicit-globals': 'error' },
+  },
+  {
     files: ['spec/**/*.ts'],
     rules: {
       // tap's own assertions take promises; a test without an await is still async for tap.

@@ -56,6 +56,10 @@ t.test('The package brings what is needed, and nothing of our tests', async (t) 
   for (const file of ['LICENSE', 'README.md', 'lib/README.md', 'build/lib/index.js', 'build/lib/index.d.ts']) {
     t.ok(files.includes(file), file)
   }
+  // What the service reads and answers with.
+  for (const file of ['http/openapi.json', 'pages/assets/style.css', 'pages/assets/marks.js', 'pages/assets/icon.svg']) {
+    t.ok(files.includes(`build/lib/${file}`), file)
+  }
   t.strictSame(
     files.filter((file) => /\.test\.|^spec\/(?!README)|^lib\/.*\.ts$/.test(file)),
     [],

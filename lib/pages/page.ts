@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { Answer } from '../http/exchange.js'
+import { STYLE_DIGEST } from './assets.js'
 import { visible } from './foreign-text.js'
 import { html, type Content, type Html } from './html.js'
-import { STYLE_DIGEST } from './style.js'
 import type { Visitor } from './visitor.js'
 
 /** Where pages are, and who looks at one. */
