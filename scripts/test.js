@@ -16,7 +16,7 @@ if (version !== undefined) process.exit(await orEnd(() => runOnNode(version, ['s
 await setUp()
 await offerTestPackages()
 await check('types', 'tsc', '--noEmit', '-p', 'tsconfig.json')
-await check('format', 'prettier', '--check', '--log-level', 'warn', '**/*.{ts,js,json}')
+await check('format', 'prettier', '--check', '--log-level', 'warn', '**/*.{ts,js,json,css}')
 await check('lint', 'eslint', '.', '--max-warnings', '0')
 const built = await buildTap()
 if (built !== 0) process.exit(built)
