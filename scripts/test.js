@@ -1,3 +1,4 @@
+import { forFormat, forLint, forTypes } from './set-up/checks.js'
 import { run } from './set-up/child.js'
 import { orEnd } from './set-up/failure.js'
 import { runOnNode } from './set-up/other-node.js'
@@ -15,9 +16,9 @@ if (version !== undefined) process.exit(await orEnd(() => runOnNode(version, ['s
 
 await setUp()
 await offerTestPackages()
-await check('types', 'tsc', '--noEmit', '-p', 'tsconfig.json')
-await check('format', 'prettier', '--check', '--log-level', 'warn', '**/*.{ts,js,json,css}')
-await check('lint', 'eslint', '.', '--max-warnings', '0')
+await check('types', 'tsc', ...forTypes())
+await check('format', 'prettier', ...forFormat())
+await check('lint', 'eslint', ...forLint())
 const built = await buildTap()
 if (built !== 0) process.exit(built)
 await check('spec', 'tap', ...withSpecsOf(forTap))
