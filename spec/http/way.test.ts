@@ -1,0 +1,34 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { makeRepositoryWithCommit } from '../fixtures/git.js'
+
+/** The most files that a request of a kind may enter, and the most moves from one to another. */
+const MOST = {
+  report: [51, 152],
+  list: [40, 124],
+  anonymousList: [30, 88],
+  githubList: [47, 142],
+  page: [32, 94],
+} as const
+
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
+
+t.test('A reader follows a request through few files, and goes back and forth little', async (t) => {
+  const folder = t.testdir({ repositories: {} })
+  const { sha } = await makeRepositoryWithCommit(`${folder}/repositories`, 'alice/hello', { public: true })
+  const loaders = ['register.js', 'register-probes.js'].map((name) => `--import=${here(`../loader/${name}`)}`)
+  const program = [...loaders, here('../fixtures/probed-process.ts'), folder, sha]
+  const { stdout } = await promisify(execFile)(process.execPath, program)
+  const entered = JSON.parse(stdout) as Record<string, string[]>
+  t.strictSame(Object.keys(entered), Object.keys(MOST))
+  for (const [kind, [mostFiles, mostMoves]] of Object.entries(MOST)) {
+    const { [kind]: way = [] } = entered
+    const moves = way.filter((file, index) => index > 0 && file !== way[index - 1])
+    t.comment(`${kind}: ${new Set(way).size} files, ${moves.length} moves`)
+    t.ok(way.length > 50, `${kind} is seen`)
+    t.ok(new Set(way).size <= mostFiles, `${kind}: files`)
+    t.ok(moves.length <= mostMoves, `${kind}: moves`)
+  }
+})
