@@ -18,7 +18,7 @@ export {
   TokenLimitReached,
   type ErrorCode,
 } from './errors.js'
-export type { Handler } from './http/handler.js'
+export type { Handler } from './http/dispatcher.js'
 export type { ReportShape } from './domain/report.js'
 export type { StatusList } from './domain/status-list.js'
 export type { VerdictQuery } from './domain/verdict/rule.js'

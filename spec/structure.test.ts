@@ -47,7 +47,7 @@ const owners = {
   nodegit: ['lib/git/nodegit.ts'],
   pg: ['lib/store/postgres/database.ts'],
   pino: ['lib/stand-alone/stand-alone.ts'],
-  polka: ['lib/http/handler.ts', 'lib/http/room.ts'],
+  polka: ['lib/http/dispatcher.ts', 'lib/http/surface.ts'],
   'prom-client': ['lib/http/prometheus.ts'],
   'proxy-addr': ['lib/http/client-address.ts'],
   'raw-body': ['lib/http/body.ts'],

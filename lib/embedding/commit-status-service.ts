@@ -1,6 +1,6 @@
 import type { Administration } from '../admin/administration.js'
 import type { CommitStates, CommitStatus } from '../domain/commit-status.js'
-import type { Handler } from '../http/handler.js'
+import type { Handler } from '../http/dispatcher.js'
 import type { MetricsText } from '../http/prometheus.js'
 import type { Access } from '../contracts/access-policy.js'
 import type { Identity } from '../contracts/authenticator.js'

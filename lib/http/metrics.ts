@@ -2,7 +2,7 @@ import { ServiceError } from '../errors.js'
 import type { Logger } from '../contracts/logger.js'
 import type { Meter } from '../contracts/meter.js'
 import { errorAnswer, Exchange, methodNotAllowed } from './exchange.js'
-import type { Handler } from './handler.js'
+import type { Handler } from './dispatcher.js'
 import { originForm } from './request-target.js'
 import type { MetricsText } from './prometheus.js'
 

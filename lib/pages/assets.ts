@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { OutgoingHttpHeaders } from 'node:http'
-import type { Route } from '../http/room.js'
+import type { Route } from '../http/surface.js'
 
 const style = textOf('style.css')
 const icon = textOf('icon.svg')

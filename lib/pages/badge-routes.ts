@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { State } from '../domain/commit-status.js'
 import { ServiceError } from '../errors.js'
-import type { Route } from '../http/room.js'
+import type { Route } from '../http/surface.js'
 import type { ObjectId } from '../domain/object-id.js'
 import { parseObjectId } from '../domain/object-id.js'
 import { repositoryName } from '../domain/repository-name.js'

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Answer } from '../http/exchange.js'
-import type { Request, Route } from '../http/room.js'
+import type { Request, Route } from '../http/surface.js'
 import { repositoryName } from '../domain/repository-name.js'
 import { fullCommitId } from '../service/status-service.js'
 import type { LargeList, SerialisedList } from '../domain/status-list.js'

@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors.js'
-import type { Route } from '../http/room.js'
+import type { Route } from '../http/surface.js'
 import { parseRepositoryName, type RepositoryName } from '../domain/repository-name.js'
 import type { Caller } from '../service/repository-access.js'
 import { homePage, type HomeRow } from './home-page.js'

@@ -1,4 +1,4 @@
-import type { Request } from '../http/room.js'
+import type { Request } from '../http/surface.js'
 import type { PagesParts } from './parts.js'
 import { shellWord } from './shell-word.js'
 

@@ -1,6 +1,6 @@
 import { type CommitStates, MAX_STATES } from '../domain/commit-status.js'
 import { ServiceError } from '../errors.js'
-import type { Route } from '../http/room.js'
+import type { Route } from '../http/surface.js'
 import type { Repository } from '../contracts/repositories.js'
 import { repositoryName } from '../domain/repository-name.js'
 import type { ObjectId } from '../domain/object-id.js'

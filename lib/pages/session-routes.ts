@@ -1,6 +1,6 @@
 import { ServiceError } from '../errors.js'
 import { readForm } from '../http/body.js'
-import type { Request, Route } from '../http/room.js'
+import type { Request, Route } from '../http/surface.js'
 import { isSameOrigin } from '../http/same-origin.js'
 import { fleetingAnswer, FORM_HEADERS, redirect } from './page.js'
 import { frameOf, queryOf, type PagesParts } from './parts.js'

@@ -17,7 +17,7 @@ import { readJson, receiveReport } from './body.js'
 import type { Waiting, WaitedAnswer } from './waiting.js'
 import { errorAnswer, Exchange, allowing, type Answer, type StreamedAnswer } from './exchange.js'
 import { originForm, queryOf } from './request-target.js'
-import type { Operation, Room, Route } from './room.js'
+import type { Operation, Room, Route } from './surface.js'
 
 /** The API as OpenAPI 3.1, without the white space of the file. */
 const openApi = Buffer.from(
