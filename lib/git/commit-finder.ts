@@ -117,7 +117,7 @@ export class CommitFinder implements Commits {
       const handle = await this.#hold(place)
       try {
         const answer = await handle.has(id)
-        // What another repository has, that was put in its place, is not told of this one.
+        // What another repository has, that was put in its place, is not reported of this one.
         if (answer === true && !(await handle.isOf(place.identity))) throw new Error('another one is in its place')
         if (answer !== undefined) return answer
         reason = new Error('its packs keep changing')
@@ -213,8 +213,8 @@ class Handle {
 
   /**
    * Whether the repository has this commit.
-   * @returns `undefined` when only another handle can tell
-   * @throws any error that keeps it from being told
+   * @returns `undefined` when only another handle can determine it
+   * @throws any error that keeps it from being determined
    */
   async has(id: ObjectId): Promise<boolean | undefined> {
     const { repository, database, stamp, identity } = await this.#opened
@@ -266,6 +266,6 @@ async function open(directory: string): Promise<Opened> {
 /** Which folder of objects is there. */
 async function folderOf(directory: string): Promise<string> {
   const stats = await quickStat(join(directory, 'objects'))
-  /* c8 ignore next -- the file systems of the specs tell when a folder was made */
+  /* c8 ignore next -- the file systems of the specs report when a folder was made */
   return identityOf(stats) ?? `${stats.dev} ${stats.ino}`
 }

@@ -8,7 +8,7 @@ export interface Commits {
    * the cost does not grow with the size of what an id names.
    * @param directory absolute path of a bare repository
    * @param identity of the repository, where it is known: of what was there under another one, nothing is seen
-   * @throws RepositoryUnreadable when it cannot be told; never `false` instead
+   * @throws RepositoryUnreadable when it cannot be determined; never `false` instead
    */
   has(directory: string, id: ObjectId, identity?: string): Promise<boolean>
 

@@ -81,7 +81,7 @@ export class OpenRepository {
   /**
    * What the object database has under this id. The check of the object's header in
    * scripts/set-up/libgit2-bridge.h keeps this from inflating the object.
-   * Rejects with libgit2's error when it cannot be told.
+   * Rejects with libgit2's error when it cannot be determined.
    */
   async find(id: ObjectId): Promise<Found> {
     // For an id of the other format, libgit2 1.9 writes past the end of a buffer as long as its own ids.

@@ -44,7 +44,7 @@ export class Refs {
    * commit.
    * @param name of a branch or tag, short or full, or `HEAD`
    * @returns `undefined` for a ref that is not there, and for what cannot be the name of one
-   * @throws RepositoryUnreadable when it cannot be told, after 5 seconds at most; ServiceError `overloaded`
+   * @throws RepositoryUnreadable when it cannot be determined, after 5 seconds at most; ServiceError `overloaded`
    */
   async resolve(repository: Repository, name: string): Promise<ObjectId | undefined> {
     if (!isRefName(name)) return undefined
@@ -82,7 +82,7 @@ export class Refs {
 
   async #symbolic({ directory }: Repository): Promise<string | undefined> {
     const head = await readHead(join(directory, 'HEAD'))
-    // git writes this to tell older ones that the refs are stored in another way.
+    // git writes this so that older versions notice that the refs are stored in another way.
     if (head !== undefined && head !== 'refs/heads/.invalid') return head
     const { code, output } = await this.#git.run(directory, ['symbolic-ref', '--quiet', 'HEAD'], MAX_BYTES)
     return code === 0 ? output.toString().trimEnd() : undefined

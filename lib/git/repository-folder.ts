@@ -53,24 +53,24 @@ export class RepositoryFolder implements Prompt<Repositories> {
 
   /**
    * Every repository of the folder, in the order of owner and name.
-   * @param onUnreadable told of what stands in the folder and cannot be read, and is left out then; absent: that
+   * @param onUnreadable called for what stands in the folder and cannot be read, and is left out then; absent: that
    *   rejects
    */
   async *list(
     onUnreadable: (error: unknown) => void = rethrow,
   ): AsyncGenerator<{ name: RepositoryName; public: boolean }> {
-    const tell = (error: unknown): undefined => {
+    const report = (error: unknown): undefined => {
       onUnreadable(error)
     }
     for (const owner of (await readdir(this.#folder)).filter(isOwnerName).sort()) {
-      const entries = await readdir(join(this.#folder, owner)).catch(whenAbsent([])).catch(tell)
+      const entries = await readdir(join(this.#folder, owner)).catch(whenAbsent([])).catch(report)
       // Sorted without the ending: names may hold what sorts before its dot.
       for (const entry of (entries ?? [])
         .filter((name) => name.endsWith('.git'))
         .map((name) => name.slice(0, -'.git'.length))
         .sort()) {
         const name = repositoryName(owner, entry)
-        const found = name && (await this.#findAsync(this.#directory(name)).catch(tell))
+        const found = name && (await this.#findAsync(this.#directory(name)).catch(report))
         if (name && found) yield { name, public: found.public }
       }
     }

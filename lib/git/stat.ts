@@ -20,9 +20,9 @@ export const fileSystem: FileSystem = {
 
 /**
  * Another text for every folder that ever was.
- * @returns `undefined` where the file system does not tell when a folder was made: its number may be given again
+ * @returns `undefined` where the file system does not report when a folder was made: its number may be given again
  */
 export function identityOf({ dev, ino, birthtimeMs }: Stats): string | undefined {
-  /* c8 ignore next -- those of the specs tell it */
+  /* c8 ignore next -- those of the specs report it */
   return birthtimeMs > 0 ? `${dev} ${ino} ${birthtimeMs}` : undefined
 }

@@ -42,7 +42,7 @@ export class Exchange {
   readonly #startedAt = performance.now()
   #knownId: string | undefined
 
-  /** @param parts.headers of whatever is answered, unless the answer has others */
+  /** @param parts.headers default headers; an answer's own override them */
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
@@ -57,7 +57,7 @@ export class Exchange {
     this.#usual = parts.headers
   }
 
-  /** Made when it is told: thousands may wait for an answer. */
+  /** Made when it is logged: thousands may wait for an answer. */
   get #id(): string {
     return (this.#knownId ??= requestId(this.request))
   }
@@ -67,7 +67,7 @@ export class Exchange {
    *
    * The answers of a turn of the event loop are sent together at its end: to send is most of what a list takes, and
    * the more so when the client is woken for each answer.
-   * @param refuse tells a refusal; never throws or rejects
+   * @param refuse makes the answer of a refusal; never throws or rejects
    */
   answer(
     operation: () => Eventual<Answer | StreamedAnswer>,
@@ -200,7 +200,7 @@ function names(condition: string | undefined, etag: string): boolean {
   return condition.trim() === '*' || (condition.match(/"[^"]*"/g)?.includes(etag) ?? false)
 }
 
-/** The answer that tells a client of a refusal or failure ("Error body" of the specification, RFC 9110). */
+/** The answer that reports a refusal or failure to a client ("Error body" of the specification, RFC 9110). */
 export function errorAnswer(error: ServiceError): Answer {
   return {
     status: error.status,

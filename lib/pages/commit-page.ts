@@ -16,7 +16,7 @@ export interface CommitView extends ShownList {
   readonly base: string
   readonly name: RepositoryName
   readonly sha: string
-  /** Absent when git cannot tell it at the moment. */
+  /** Absent when git cannot read it at the moment. */
   readonly commit: LoggedCommit | undefined
   /** How many statuses are passed over. */
   readonly skip: number

@@ -1,8 +1,8 @@
 import type { Html } from './html.js'
 
 /**
- * Rows of as many items from the first on as have room: texts of others may be long. No others are made.
- * @param bytes how much room there is; where there is any, there is one row at least
+ * Rows of the longest prefix of items that fits into `bytes`; at least one row if `bytes` > 0, as texts of others may
+ * be long. No other rows are made.
  */
 export function fitting<Item>(items: readonly Item[], bytes: number, rowOf: (item: Item) => Html): readonly Html[] {
   const rows: Html[] = []

@@ -16,7 +16,7 @@ export interface HomeRow {
   readonly name: RepositoryName
   readonly branch: string | undefined
   readonly commit: LoggedCommit | undefined
-  /** `undefined`: it cannot be told at the moment. */
+  /** `undefined`: it cannot be determined at the moment. */
   readonly state: CommitState['state'] | undefined
 }
 

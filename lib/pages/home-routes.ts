@@ -46,7 +46,7 @@ export function homeRoutes(parts: PagesParts): readonly Route[] {
 }
 
 /**
- * What cannot be told of one repository must not keep the others from being shown.
+ * What cannot be determined of one repository must not keep the others from being shown.
  * @returns `undefined` where the caller may not read it: the list may be from before it was made private, or removed
  */
 async function rowOf(parts: PagesParts, caller: Caller, name: RepositoryName): Promise<HomeRow | undefined> {

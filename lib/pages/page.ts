@@ -17,7 +17,7 @@ export interface PageFrame {
 
 export interface Page {
   readonly title: string
-  /** Of a list a function of the bytes that its rows may take; with 0 it has none. */
+  /** For lists: renders with as many rows as fit into `rowBytes`; 0 renders none. */
   readonly content: Content | ((rowBytes: number) => Content)
   /** Where a page is in a repository: names and addresses, from the top. */
   readonly trail?: readonly (readonly [name: string, address: string])[]
@@ -71,8 +71,8 @@ export function fleetingAnswer(
 }
 
 /**
- * A form tells its own server where it comes from, which `no-referrer` would keep even from that: browsers then send
- * `Origin: null`. Nobody else is told.
+ * A form sends its origin to its own server alone. With `no-referrer` it would not even do that: browsers then send
+ * `Origin: null`.
  */
 export const FORM_HEADERS: OutgoingHttpHeaders = { 'Referrer-Policy': 'same-origin' }
 

@@ -45,7 +45,7 @@ export function createPages(given: PagesParts): Room {
       operation: async (...asked) => await readable(async () => await route.operation(...asked)),
     })),
     async refuse(error, request) {
-      // Who looks may be what cannot be told.
+      // Identifying the visitor may itself be what failed.
       const frame = await frameOf(parts, request).catch(() => ({ base, visitor: NOBODY }))
       // As a private repository looks to those who may not read it, so does a missing one; nobody logs in by HTTP.
       return error.code === 'credentials_missing'

@@ -33,7 +33,7 @@ export interface PagesParts {
   readonly visitors: Visitors
   /** Where to sign in, if anywhere. */
   readonly signInUrl?: string
-  /** Of those who sign in by links; absent where others tell who looks. */
+  /** Of those who sign in by links; absent where others identify the visitor. */
   readonly sessions?: Sessions
   /** Absent where the host has tokens of its own. */
   readonly tokens?: Pick<Administration, 'createToken' | 'listTokens' | 'revokeToken'>

@@ -43,6 +43,6 @@ export function proxyVisitors({ header, secret, isTrusted, meter }: ProxySignIn)
 function hasSecret(request: IncomingMessage, secret: string | undefined): boolean {
   if (secret === undefined) return true
   const [sent = '', ...more] = headerValues(request, SECRET_HEADER)
-  // Of digests, so that the time tells nothing of the length either.
+  // Of digests, so that the time shows nothing of the length either.
   return more.length === 0 && timingSafeEqual(hash('sha256', sent, 'buffer'), hash('sha256', secret, 'buffer'))
 }

@@ -38,7 +38,7 @@ export class ReadableRepositories {
   ): Promise<readonly RepositoryName[]> {
     const wanted = text.toLowerCase()
     const before = parseRepositoryName(after)
-    // By its place in the order: where the name itself is looked for, the answer tells whether it is there.
+    // By its place in the order: where the name itself is looked for, the answer shows whether it is there.
     const candidates = (await this.#all())
       .filter(({ name }) => !before || isBehind(name, before))
       .filter((each) => (each.public || user !== undefined) && each.name.full.toLowerCase().includes(wanted))

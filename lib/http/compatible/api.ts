@@ -33,7 +33,7 @@ export interface Route {
   readonly missingCommit?: 422
 }
 
-/** What an error answer may tell of the request. */
+/** What an error answer may repeat of the request. */
 export interface Refused {
   /** Absent where no route fits. */
   readonly route?: Route

@@ -116,7 +116,7 @@ export class Operations {
   }
 }
 
-/** The user of a call that is nobody's business else. */
+/** The caller's user name. @throws ServiceError `credentials_missing` for anonymous calls */
 export function userOf({ caller }: Call): string {
   if (caller.user === undefined) throw new ServiceError('credentials_missing')
   return caller.user

@@ -45,14 +45,14 @@ export class Projects {
    * @param lookAt as the caller; called for numbers alone
    * @returns `undefined` for what is no name; of repositories with one number the one that the caller may write, or
    *   where there is none, read
-   * @throws ServiceError where there is none, where there are two, and when it cannot be told
+   * @throws ServiceError where there is none, where there are two, and when it cannot be determined
    */
   find(id: string, lookAt: LookAt): Eventual<RepositoryName | undefined> {
     return /^\d{1,15}$/.test(id) ? this.#numbered(Number(id), lookAt) : parseRepositoryName(id)
   }
 
   async #numbered(number: number, lookAt: LookAt): Promise<RepositoryName> {
-    // Whether or not it is known: who waits would tell who has it.
+    // Whether or not it is known: the time would show who has it.
     await this.#refreshed()
     const look = async (name: RepositoryName) => await outcomeOf(() => lookAt(name))
     const looks = await Promise.all(this.#candidates(number).map(look))
@@ -67,7 +67,7 @@ export class Projects {
   }
 
   /**
-   * Two at least: a private repository, whose number everybody can tell from its name, takes the time of a missing one,
+   * Two at least: a private repository, whose number everybody can compute, takes the time of a missing one,
    * also for whoever has made one with the same number.
    */
   #candidates(number: number): readonly RepositoryName[] {
