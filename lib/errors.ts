@@ -53,7 +53,7 @@ export const ERROR_CODES = Object.keys(catalogue) as ErrorCode[]
 const RETRY_AFTER_SECONDS = 5
 
 /**
- * A refusal or failure that a client may be told of. `message` is meant for clients; `cause` is for the log only.
+ * A refusal or failure that a client may see. `message` is meant for clients; `cause` is for the log only.
  * Anything else that is thrown is a fault, and clients see `internal`.
  */
 export class ServiceError extends Error {
@@ -134,11 +134,11 @@ export class StoreCorrupt extends Error {
   override readonly name = 'StoreCorrupt'
 }
 
-/** What a client is told of an error: itself when it was made for that, else how it looks from outside. */
+/** What a client sees of an error: itself when it was made for that, else how it looks from outside. */
 export function toServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error
   if (error instanceof ContextLimitReached) return new ServiceError('too_many_contexts', { text: error.message })
-  // Without a cause: the log has been told, once and not for each of thousands.
+  // Without a cause: that has been logged, once and not for each of thousands.
   if (error instanceof StoreOverloaded) return new ServiceError('overloaded')
   if (error instanceof StoreFenced) return new ServiceError('store_unavailable')
   return new ServiceError(error instanceof StoreUnavailable ? 'store_unavailable' : 'internal', { cause: error })

@@ -37,7 +37,7 @@ export interface RepositoryCounts {
   readonly grants: number
 }
 
-/** As many commits as an admin is told of at once. */
+/** The most commits that a result names. */
 export const MAX_COMMITS = 1000
 
 /**
@@ -92,7 +92,7 @@ export interface Administration {
    * @returns how many there were
    */
   deleteStatuses(repository: string, sha: string, context: string | null, by?: Actor): Promise<number>
-  /** Counts what is in the store. @param top how many repositories are told, those with the most statuses */
+  /** Counts what is in the store. @param top how many repositories are named, those with the most statuses */
   storeStatistics(top: number): Task<StoreStatistics>
   /**
    * The lines of an export, in the form of export-format.ts. It fails at the first value that is damaged.

@@ -108,11 +108,11 @@ async function connect(
   })
 }
 
-async function* withEnds(lines: AsyncIterable<string>, tell: (cause: unknown) => void): AsyncGenerator<string> {
+async function* withEnds(lines: AsyncIterable<string>, fail: (cause: unknown) => void): AsyncGenerator<string> {
   try {
     for await (const line of lines) yield `${line}\n`
   } catch (cause) {
-    tell(cause)
+    fail(cause)
     throw cause
   }
 }

@@ -24,7 +24,7 @@ import { jsonLine } from './ndjson.js'
 
 /**
  * The form in which a store is moved to another one, of whatever kind: lines of JSON, each with a member `type`.
- * `export` comes first and tells the version; then `token` and `grant` (on owners, `on` being one), then for each
+ * `export` comes first and has the version; then `token` and `grant` (on owners, `on` being one), then for each
  * repository its `grant` and its `status` lines; at the end comes `end`, with the number of the lines between, and the
  * SHA-256 of all bytes before it.
  */

@@ -46,7 +46,7 @@ export interface AdministrationParts {
   readonly store: Store
   /** Absent where the host has tokens of its own. */
   readonly tokens?: Tokens
-  /** Absent where nobody signs in by a link of ours: no service is running, or others tell who looks at its pages. */
+  /** Absent where nobody signs in by a link of ours: no service is running, or others know who looks at its pages. */
   readonly signIns?: { readonly sessions: Sessions; readonly address: () => string }
   /** Whether rights come from the grants of the store; else the host has its own. */
   readonly hasGrants: boolean
@@ -104,7 +104,7 @@ export class LocalAdministration implements Administration {
   }
 
   async revokeToken(id: string, by?: Actor): Promise<void> {
-    // A damaged token can be revoked as well: then it is not told whose it was.
+    // A damaged token can be revoked as well: then the result does not name its user.
     checkTokenId(id)
     const found = await outcomeOf(() => this.#store.tokens.get(id))
     const record = 'value' in found ? found.value : undefined

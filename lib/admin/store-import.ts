@@ -141,7 +141,7 @@ async function* intoStore(store: Store, spool: Spool, run: Run, counts: Counts, 
         changed([], [grant])
       }),
     ]
-    // Not before all have ended: what was changed is told before how it ended.
+    // Not before all have ended: what was changed is reported before how it ended.
     for (const change of await Promise.allSettled(changes)) if (change.status === 'rejected') throw change.reason
     await store.tokens.noteUse(laterUses(tokens, known))
     yield progress(spool, run, counts)

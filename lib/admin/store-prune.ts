@@ -22,19 +22,19 @@ export interface PruneRequest {
 
 export type PruneReason = 'older' | 'repository gone' | 'commit gone'
 
-/** What goes from a repository for one reason, or is kept since it cannot be told whether it may go. */
+/** What goes from a repository for one reason, or is kept since nothing shows whether it may go. */
 export interface PruneFinding {
   readonly repository: string
   readonly reason: PruneReason | 'kept'
   readonly statuses: number
-  /** Why it cannot be told. */
+  /** Why that cannot be determined. */
   readonly because?: string
 }
 
 export interface PruneCounts {
   /** How many go, or would go. */
   readonly statuses: number
-  /** How many stay since it cannot be told. */
+  /** How many stay since nothing shows whether they may go. */
   readonly kept: number
 }
 
@@ -181,8 +181,8 @@ class Judge {
   }
 
   /**
-   * Which of these statuses are of something gone, and which of them that has been told of; throws when it cannot be
-   * told of more.
+   * Which of these statuses are of something gone, and which of them that is known of; throws when it cannot be
+   * determined of more.
    */
   async *#look(
     repository: RepositoryName,

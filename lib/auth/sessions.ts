@@ -79,7 +79,7 @@ export class Sessions {
     const digest = digestOf(code)
     const found = entries.get(digest)
     if (!found) return undefined
-    // Not `now >= …`: of a clock that tells no time, that would make a session without an end.
+    // Not `now >= …`: of a clock that returns no time, that would make a session without an end.
     if (this.#clock.now() < found.endsAt) return found.user
     entries.delete(digest)
     return undefined

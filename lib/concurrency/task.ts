@@ -4,7 +4,7 @@ export interface Progress {
   readonly phase: string
   /** How many items of this phase are done. */
   readonly done: number
-  /** About how much of the phase that is, 0 to 1; absent where nobody can tell. */
+  /** About how much of the phase that is, 0 to 1; absent where nothing shows it. */
   readonly share?: number | undefined
 }
 

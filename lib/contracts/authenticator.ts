@@ -6,7 +6,7 @@ export interface Identity extends TokenLimits {
   readonly user: string
   /** The API wants `repo` among them. */
   readonly scopes: readonly string[]
-  /** Names the token where it is told who reported a status; never the token itself. */
+  /** Names the token where a reporter is shown; never the token itself. */
   readonly tokenId?: string
 }
 

@@ -12,7 +12,7 @@ export interface FailureBudget {
   /**
    * Counts a log-in with wrong credentials.
    * @returns 0 when the failure was within the budget, else as `retryAfter`: of failures that were under way at the
-   *   same time, those past the budget are told so
+   *   same time, those past the budget are refused
    */
   recordFailure(address: string): Promise<number>
 }

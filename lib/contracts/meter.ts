@@ -1,6 +1,6 @@
 import type { State } from '../domain/commit-status.js'
 
-/** What a request was about, as far as it was told: no name, user or token. */
+/** What a request was about, as far as a metric may show it: no name, user or token. */
 export type Route = 'list' | 'states' | 'report' | 'verdict' | 'page' | 'healthz' | 'metrics' | 'other'
 
 export type CacheName = 'lists' | 'tokens' | 'grants' | 'commits'
@@ -19,7 +19,7 @@ export interface Meter {
   /** A write failed: nothing is acknowledged until the store is open again. */
   storeFenced(): void
   cacheLookup(cache: CacheName, hit: boolean): void
-  /** @param read tells about how many bytes a cache takes; asked as that of a gauge is */
+  /** @param read returns about how many bytes a cache takes; asked as that of a gauge is */
   cacheSize(cache: CacheName, read: () => number): void
   /** @param read is asked whenever the measurements are read */
   gauge(name: GaugeName, read: () => number | Promise<number>): void

@@ -92,5 +92,5 @@ export interface Grant extends GrantKey {
   readonly access: Exclude<Access, 'none'>
 }
 
-/** Of what every form of a grant has; whom and what it concerns is written in several ways. */
+/** The members common to every stored form of a grant; owner, repository and user are encoded differently in each. */
 export const grantMembers: Members<Pick<Grant, 'access'>> = { access: { enum: ['read', 'write'] } }

@@ -7,8 +7,8 @@ export interface Repository {
   /** Whether everybody may read it. */
   readonly public: boolean
   /**
-   * Another one for every directory that ever was: lets what was read of the repository be remembered. Absent: nothing
-   * is.
+   * Identifies this incarnation of the directory (device, inode, time of birth): the cache key for what was read from
+   * it. Without it nothing is cached.
    */
   readonly identity?: string
 }
@@ -17,7 +17,7 @@ export interface Repository {
 export interface Repositories {
   /**
    * Looks a repository up, as it is at that turn of the event loop.
-   * @param only `public`: whoever asks may see no other, so a private one may be told as missing, and must take the
+   * @param only `public`: whoever asks may see no other, so a private one may be reported as missing, and must take the
    *   time of a missing one
    * @returns `undefined` when there is none of this name
    * @throws any error when that cannot be determined

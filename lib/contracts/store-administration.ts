@@ -24,7 +24,7 @@ export interface RepositoryStatus {
 
 export interface StatusPage {
   readonly statuses: readonly RepositoryStatus[]
-  /** About how much has been read with it, 0 to 1; `undefined` where the store cannot tell. */
+  /** About how much has been read with it, 0 to 1; `undefined` where the store does not know. */
   readonly share: number | undefined
 }
 

@@ -88,7 +88,7 @@ export interface StatusStore {
 
   /**
    * The combined state of each of these commits, in their order, where the store has a faster way than over `list`.
-   * @param failed how many contexts that failed are told of each; absent: none are
+   * @param failed how many contexts that failed are named for each; absent: none are
    */
   states?(
     repository: RepositoryName,

@@ -106,7 +106,7 @@ export function combinedState(states: readonly State[]): 'failure' | 'pending' |
   return 'success'
 }
 
-/** What is told of one commit among many. */
+/** The state of one commit among many. */
 export interface CommitState {
   readonly state: ReturnType<typeof combinedState>
   /** How many statuses it has. */
@@ -123,7 +123,7 @@ export interface CommitStates {
 /** How many commits may be asked for at once. */
 export const MAX_STATES = 100
 
-/** How many contexts that failed are told of each of them. */
+/** How many contexts that failed are named for each of them. */
 export const MAX_FAILED = 20
 
 /** @param states of each of its statuses */

@@ -262,7 +262,7 @@ async function openCommands(
   return folder === undefined || !commands ? () => Promise.resolve() : await openSocket(administration, folder, logger)
 }
 
-/** For whom a host asks: a user, or whom `authenticate` has told, with the limits of the token. */
+/** For whom a host asks: a user, or an identity that `authenticate` returned, with the limits of the token. */
 function callerFor(user: unknown): Caller {
   const caller = isIdentity(user) ? callerOf(user) : { user: checkUser(user) }
   if (caller.user === HOST_USER)

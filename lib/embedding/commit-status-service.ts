@@ -26,7 +26,7 @@ export interface CommitStatusService {
    * @param repository `owner/repo`
    * @param sha full commit id, 40 or 64 hex digits
    * @param report as the body of a report over HTTP
-   * @param user whose rights count, or what `authenticate` has told: then the limits of the token too; absent: the
+   * @param user whose rights count, or what `authenticate` returned: then the limits of the token too; absent: the
    *   host's own, which are not asked for
    * @throws ServiceError, its `code` and `status` as over HTTP; `store_unavailable` while the store is down: then the
    *   report may or may not be saved, and reporting again is harmless
@@ -69,13 +69,13 @@ export interface CommitStatusService {
   /**
    * Who a token speaks for, and what narrows it: heed that, or hand all of it to `access` and `report`. `undefined`
    * when it is unknown, expired or revoked. Counts nothing: see `authFailures`.
-   * @throws ServiceError when it cannot be told; then log nobody in
+   * @throws ServiceError when it cannot be determined; then log nobody in
    */
   authenticate(token: string | undefined): Promise<Identity | undefined>
 
   /**
-   * What a user, or a token by what `authenticate` has told of it (`undefined`: everybody), may do with a repository;
-   * `none` when it does not exist or cannot be told.
+   * What a user, or a token by what `authenticate` returned for it (`undefined`: everybody), may do with a repository;
+   * `none` when it does not exist or cannot be determined.
    * @param repository `owner/repo`
    */
   access(user: string | Identity | undefined, repository: string): Promise<Access>

@@ -12,7 +12,7 @@ export interface PartCall {
 /**
  * Calls a part of the host so that whatever it does becomes an answer that fits, or a rejection.
  * @param call may throw, reject, hang or answer nonsense
- * @param fits tells whether an answer is of the form the contract asks for
+ * @param fits whether an answer is of the form the contract asks for
  * @throws ServiceError `part_unresponsive` when it takes too long, PartError for nonsense, else what it throws
  */
 export async function callPart<T>(

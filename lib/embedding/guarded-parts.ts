@@ -66,7 +66,7 @@ export function guardLogger(part: Logger): Logger {
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
 }
 
-/** A clock that always tells a time: the system's, when the part tells none. */
+/** A clock that always returns a time: the system's, when the part returns none. */
 export function guardClock(part: Clock, logger: Logger): Clock {
   return {
     now() {
@@ -92,7 +92,7 @@ function isRepositoryOrNothing(answer: unknown): answer is Repository | undefine
   )
 }
 
-/** A limit that is none, of a wrong type, is nonsense: a token that it was to narrow would be without it. */
+/** A limit of a wrong type is an error: to ignore it would widen the token. */
 export const isIdentity = new Schema<Identity>(
   recordSchema(
     { user: { type: 'string', minLength: 1 }, scopes: { type: 'array', items: { type: 'string' } } },

@@ -14,7 +14,7 @@ import type { Store } from '../contracts/store.js'
 import { Schema, type SchemaError } from '../domain/schema.js'
 import { isStoreAddress } from '../store/address.js'
 
-/** Pages in a host: it tells who looks. */
+/** Pages in a host, which identifies the visitor. */
 export interface HostPages {
   /** What the addresses of pages begin with, `/status` for one; default: nothing. */
   readonly base?: string
@@ -67,7 +67,7 @@ export interface CommitStatusOptions {
   readonly authenticator?: Authenticator
   /** What users may do. Default: the owner, and the grants of the store. */
   readonly accessPolicy?: AccessPolicy
-  /** Pages for people, beside the API; the host tells who looks. Default: none. */
+  /** Pages for people, beside the API; the host identifies the visitor. Default: none. */
   readonly pages?: HostPages
   /** Whether to measure, for `metrics()`. Default: false. */
   readonly metrics?: boolean

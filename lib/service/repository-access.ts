@@ -97,7 +97,7 @@ export class RepositoryAccess {
 
   #granted(right: Outcome<Access>, { full: repository }: RepositoryName, user: string | undefined): Access {
     if ('value' in right) return right.value
-    // A store that cannot be used says nothing of the right: the caller is told to come again, and nothing more.
+    // A store that cannot be used says nothing of the right: the answer is to come again, and nothing more.
     if (right.error instanceof StoreUnavailable) throw toServiceError(right.error)
     this.#parts.logger.error({ err: right.error, repository, user }, 'access cannot be determined')
     return 'none'

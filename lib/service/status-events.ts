@@ -43,10 +43,10 @@ export class StatusEvents {
     const event = make()
     // What one listener does to it must not reach another one, nor whoever reported.
     for (const shared of [event, event.status, event.previous, event.reporter]) Object.freeze(shared)
-    for (const { listener } of [...this.#listeners]) void this.#tell(listener, event)
+    for (const { listener } of [...this.#listeners]) void this.#notify(listener, event)
   }
 
-  async #tell(listener: StatusListener, event: StatusEvent): Promise<void> {
+  async #notify(listener: StatusListener, event: StatusEvent): Promise<void> {
     try {
       await listener(event)
     } catch (error) {

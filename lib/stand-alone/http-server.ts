@@ -184,7 +184,7 @@ export class HttpServer {
   }
 }
 
-/** In which is read what had come on each connection when it was called, and one more connection or two are taken. */
+/** Two turns of the event loop: data that has arrived is read, and a waiting connection or two are accepted. */
 async function someTurns(): Promise<void> {
   await setImmediate()
   await setImmediate()

@@ -17,7 +17,7 @@ const MIN_SECRET = 16
 /**
  * How people sign in to the pages, by the settings.
  * @returns `undefined` when there are no pages
- * @throws StartError for settings by which anybody could be whom he likes
+ * @throws StartError for settings that would let anyone impersonate anyone
  */
 export async function ownPages(
   { pages, signIn, trustedProxies, publicUrl }: Pick<Settings, 'pages' | 'signIn' | 'trustedProxies' | 'publicUrl'>,
