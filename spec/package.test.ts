@@ -57,7 +57,12 @@ t.test('The package brings what is needed, and nothing of our tests', async (t) 
     t.ok(files.includes(file), file)
   }
   // What the service reads and answers with.
-  for (const file of ['http/openapi.json', 'pages/assets/style.css', 'pages/assets/marks.js', 'pages/assets/icon.svg']) {
+  for (const file of [
+    'http/openapi.json',
+    'pages/assets/style.css',
+    'pages/assets/marks.js',
+    'pages/assets/icon.svg',
+  ]) {
     t.ok(files.includes(`build/lib/${file}`), file)
   }
   t.strictSame(
