@@ -17,8 +17,8 @@ export function statusNumber({ id }: CommitStatus): number {
 }
 
 /**
- * Of a repository that clients ask for by its number. Whoever may make repositories can look for a name with the number
- * of another's, so it has as many bits as a number in JSON can have and stay a `long`.
+ * Of a repository that clients ask for by its number. It has 48 bits: whoever may make repositories can look for a name
+ * with the number of another's, and finds one with 31 in minutes.
  */
 export function projectNumber(name: string): number {
   return firstBits48(name)
