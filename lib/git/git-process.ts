@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { LRUCache } from 'lru-cache'
 import { ServiceError } from '../errors.js'
 import { RepositoryUnreadable } from './commits.js'
+import { FairQueue } from './fair-queue.js'
 
 /** How long git may take for one answer, the wait for its turn included. */
 const DEADLINE_MILLISECONDS = 5_000
@@ -18,7 +19,7 @@ const MAX_RUNNING_WITH_SLOW = 16
 const HUNG_MILLISECONDS = 30_000
 const MAX_HUNG = 10_000
 
-/** Those that wait for their turn: when there are more, the service is overloaded. */
+/** Those that wait for their turn. When there are more, the repository that most wait for is overloaded. */
 const MAX_WAITING = 200
 
 const MAX_ERROR_CHARACTERS = 1024
@@ -67,7 +68,7 @@ interface Call {
 export class GitProcesses {
   readonly #milliseconds: number
   readonly #running = new Set<Call>()
-  readonly #waiting = new Set<Call>()
+  readonly #waiting = new FairQueue<Call>(MAX_WAITING)
   readonly #hung = new LRUCache<string, true>({ max: MAX_HUNG, ttl: HUNG_MILLISECONDS })
   #closed = false
 
@@ -99,7 +100,6 @@ export class GitProcesses {
    */
   async read(directory: string, args: readonly string[], take: Take, mayTakeLong = false): Promise<GitEnd> {
     if (this.#hung.has(directory)) throw new RepositoryUnreadable(directory, new Error('git hung there just now'))
-    if (this.#waiting.size >= MAX_WAITING) throw new ServiceError('overloaded')
     let timer: NodeJS.Timeout | undefined
     try {
       return await new Promise<GitEnd>((resolve, reject) => {
@@ -108,12 +108,12 @@ export class GitProcesses {
           if (call.child && !mayTakeLong) this.#hung.set(directory, true)
           this.#end(call, `git took longer than ${this.#milliseconds} ms`)
         }, this.#milliseconds)
-        this.#waiting.add(call)
+        this.#waiting.add(call)?.fail(new ServiceError('overloaded'))
         if (this.#closed) this.#end(call, 'the service is closed')
         this.#next()
       })
     } catch (cause) {
-      throw new RepositoryUnreadable(directory, cause)
+      throw cause instanceof ServiceError ? cause : new RepositoryUnreadable(directory, cause)
       /* c8 ignore next -- V8 counts a way out of the catch that there is not */
     } finally {
       clearTimeout(timer)
@@ -123,29 +123,32 @@ export class GitProcesses {
   /** Ends every process; whoever waits for one is refused. */
   close(): void {
     this.#closed = true
-    for (const call of [...this.#waiting, ...this.#running]) this.#end(call, 'the service is closed')
+    for (const call of [...this.#waiting.clear(), ...this.#running]) this.#end(call, 'the service is closed')
   }
 
   /** A process that cannot be killed (on a network file system, say) keeps its place, so that there are no more. */
   #end(call: Call, reason: string): void {
-    this.#waiting.delete(call)
+    this.#waiting.remove(call)
     if (call.child) kill(call.child)
     call.fail(new Error(reason))
   }
 
   /** Begins those whose turn it is. */
   #next(): void {
-    for (const call of this.#waiting) {
-      const running = [...this.#running]
-      if (running.length >= MAX_RUNNING_WITH_SLOW) return
-      if (running.filter(({ isSlow }) => !isSlow).length >= MAX_RUNNING) return
-      const inOne = running.filter(({ directory }) => directory === call.directory)
-      if (inOne.length < MAX_RUNNING_IN_ONE) this.#start(call)
+    const runningIn = (directory: string) => [...this.#running].filter((call) => call.directory === directory).length
+    while (this.#hasPlace()) {
+      const call = this.#waiting.take((directory) => runningIn(directory) < MAX_RUNNING_IN_ONE)
+      if (!call) return
+      this.#start(call)
     }
   }
 
+  #hasPlace(): boolean {
+    const quick = [...this.#running].filter(({ isSlow }) => !isSlow)
+    return quick.length < MAX_RUNNING && this.#running.size < MAX_RUNNING_WITH_SLOW
+  }
+
   #start(call: Call): void {
-    this.#waiting.delete(call)
     this.#running.add(call)
     const child = spawn('git', [`--git-dir=${call.directory}`, ...call.args], {
       cwd: '/',

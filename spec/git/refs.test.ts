@@ -225,10 +225,15 @@ t.test('Where git hangs in one repository, others are read, and more than may wa
     }
   })
   const since = performance.now()
-  t.equal((await refs.resolve({ directory: other.directory, public: true }, 'main').catch(String)) !== other.sha, true)
+  t.equal((await refs.resolve({ directory: other.directory, public: true }, 'main'))?.hex, other.sha)
+  t.ok(performance.now() - since < 1_000, 'before those that hang have ended')
   const outcomes = await Promise.all(hanging)
-  t.equal(outcomes.filter((outcome) => outcome === 'overloaded').length, 1)
-  t.equal(outcomes.filter((outcome) => outcome === 'RepositoryUnreadable').length, 202)
+  t.strictSame(
+    outcomes.map((outcome) => outcome === 'overloaded').lastIndexOf(false),
+    200,
+    'the last of those who wait has left its place to the other',
+  )
+  t.equal(outcomes.filter((outcome) => outcome === 'RepositoryUnreadable').length, 201)
   t.ok(performance.now() - since < 5_000)
   t.equal((await refs.resolve({ directory: other.directory, public: true }, 'main'))?.hex, other.sha)
   const asked = performance.now()
