@@ -31,6 +31,16 @@ export function outcomeOf<T>(work: () => Eventual<T>): Eventual<Outcome<T>> {
   }
 }
 
+/** Uses something that is closed once it has been used, whatever comes of that. */
+export function closing<T>(open: { close(): Eventual<void> }, use: () => Eventual<T>): Eventual<T> {
+  return andThen(outcomeOf(use), (outcome) =>
+    andThen(open.close(), () => {
+      if ('error' in outcome) throw outcome.error
+      return outcome.value
+    }),
+  )
+}
+
 function succeeded<T>(value: T): Outcome<T> {
   return { value }
 }

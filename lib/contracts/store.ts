@@ -1,7 +1,7 @@
 import { type CommitState, type Report, type StoredStatus } from '../domain/commit-status.js'
 import type { ObjectId } from '../domain/object-id.js'
 import type { RepositoryName } from '../domain/repository-name.js'
-import type { LargeList, SerialisedList } from '../domain/status-list.js'
+import type { SentList } from '../domain/status-list.js'
 import type { Eventual, Prompt } from '../concurrency/maybe-promise.js'
 import type { FailureBudget } from './failure-budget.js'
 import type { Grant, GrantKey, SavedStatus, TokenRecord, TokenUse } from './records.js'
@@ -81,7 +81,7 @@ export interface StatusStore {
    * The same as it is sent, and who reported beside it, where the store has a faster way to it than over `list`. A
    * value, not a promise, when it is at hand.
    */
-  serialised?(repository: RepositoryName, commit: ObjectId): SerialisedList | Promise<SerialisedList | LargeList>
+  serialised?(repository: RepositoryName, commit: ObjectId): Eventual<SentList>
 
   /** The status of one context, where the store has a faster way to it than over `list`. */
   status?(repository: RepositoryName, commit: ObjectId, context: string): Promise<StoredStatus | undefined>

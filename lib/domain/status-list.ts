@@ -5,6 +5,7 @@ import {
   type CommitState,
   type CommitStatus,
   hasFailed,
+  type Reporter,
   shownStatus,
   STATES,
   type State,
@@ -48,17 +49,20 @@ export class Reporters {
   }
 }
 
-/** A `StatusList` as it is sent, JSON in UTF-8. */
-export interface SerialisedList {
-  readonly bytes: Buffer
-  /** Of the statuses: the same for the same list, in every process and store. 22 characters of base64url. */
-  readonly digest: string
-  readonly summary: CommitState
-  readonly reporters: Reporters
+/** A status that is sent, and the user that reported it last where that is known. */
+export interface ReportedStatus extends CommitStatus {
+  readonly reporter?: Pick<Reporter, 'user'>
 }
 
-/** A `StatusList` that is too large to be held in memory. To be closed once, whether or not it has been read. */
-export interface LargeList {
+/** A status of a list that is sent, which is taken apart for whoever needs more than its state. */
+export interface ListedStatus {
+  readonly state: State
+  parse(): ReportedStatus
+}
+
+/** A `StatusList` as it is sent, JSON in UTF-8. To be closed once, whether or not it has been read. */
+export interface SentList {
+  /** Of the statuses: the same for the same list, in every process and store. 22 characters of base64url. */
   readonly digest: string
   /** How many bytes there are. */
   readonly length: number
@@ -66,11 +70,61 @@ export interface LargeList {
   /** How many statuses of each state there are. */
   readonly counts: Readonly<Record<State, number>>
   readonly reporters: Pick<Reporters, 'digest'>
+  /** All of it, where it is held in memory: for whoever sends it. */
+  readonly bytes?: Buffer
   /** The bytes, some at a time; to be read once. */
   chunks(): AsyncIterable<Buffer>
   /** Its statuses, some at a time; as often as they are asked for. */
-  pages(): AsyncIterable<readonly StatusText[]>
-  close(): Promise<void>
+  pages(): AsyncIterable<readonly ListedStatus[]>
+  close(): void | Promise<void>
+}
+
+/** A list that is held in memory, and shared by all who send it: closing it does nothing. */
+export class SerialisedList implements SentList {
+  readonly bytes: Buffer
+  readonly digest: string
+  readonly summary: CommitState
+  readonly reporters: Reporters
+
+  /** @param headBytes how many of the bytes stand before the first status */
+  constructor(bytes: Buffer, headBytes: number, states: readonly State[], users: readonly (string | undefined)[]) {
+    this.bytes = bytes
+    this.digest = digestOf(bytes, headBytes)
+    this.summary = commitState(states)
+    this.reporters = new Reporters(users)
+  }
+
+  get length(): number {
+    return this.bytes.length
+  }
+
+  async *chunks(): AsyncGenerator<Buffer> {
+    yield await Promise.resolve(this.bytes)
+  }
+
+  get counts(): Readonly<Record<State, number>> {
+    const counts = { pending: 0, success: 0, failure: 0, error: 0 }
+    for (const { state } of this.#statuses()) counts[state]++
+    return counts
+  }
+
+  async *pages(): AsyncGenerator<readonly ListedStatus[]> {
+    const { users } = this.reporters
+    const listed = (status: CommitStatus, user: string | undefined): ListedStatus => ({
+      state: status.state,
+      parse: () => reported(status, user),
+    })
+    yield await Promise.resolve(this.#statuses().map((status, index) => listed(status, users[index])))
+  }
+
+  close(): void {
+    // It is the cache's.
+  }
+
+  #statuses(): readonly CommitStatus[] {
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- what it was made from
+    return (JSON.parse(this.bytes.toString()) as StatusList).statuses
+  }
 }
 
 /** Lists with more bytes are not held in memory. */
@@ -106,8 +160,12 @@ export function serialisedList(texts: readonly StatusText[]): SerialisedList {
   const states = texts.map((text) => text.state)
   const start = head(new Set(states))
   const bytes = ownBytes([Buffer.from(`${start}${texts.map((text) => text.json).join(',')}${END}`)])
-  const reporters = new Reporters(texts.map((text) => text.reporter))
-  return { bytes, digest: digestOf(bytes, start.length), summary: commitState(states), reporters }
+  return new SerialisedList(
+    bytes,
+    start.length,
+    states,
+    texts.map((text) => text.reporter),
+  )
 }
 
 /** Its JSON is without what the API does not show. */
@@ -181,12 +239,7 @@ export class EditableList {
     const start = head(new Set(this.#states))
     const joined = pieces.flatMap((piece, index) => (index === 0 ? [piece] : [COMMA, piece]))
     const made = ownBytes([Buffer.from(start), ...joined, Buffer.from(END)])
-    this.#list = {
-      bytes: made,
-      digest: digestOf(made, start.length),
-      summary: commitState(this.#states),
-      reporters: new Reporters([...this.#reporters]),
-    }
+    this.#list = new SerialisedList(made, start.length, this.#states, [...this.#reporters])
   }
 
   /** Where a context stands, or would. */
@@ -209,7 +262,7 @@ export interface StatusPages {
 }
 
 /** Reads a list that is too large for the memory once, for its head, so that it can then be sent as it is read. */
-export async function largeList(source: StatusPages): Promise<LargeList> {
+export async function largeList(source: StatusPages): Promise<SentList> {
   const digest = createHash('sha256')
   const reporters = createHash('sha256')
   const counts = { pending: 0, success: 0, failure: 0, error: 0 }
@@ -248,7 +301,9 @@ export async function largeList(source: StatusPages): Promise<LargeList> {
       }
       yield Buffer.from(END)
     },
-    pages: () => source.pages(),
+    async *pages() {
+      for await (const texts of source.pages()) yield texts.map(listedStatus)
+    },
     close: async () => {
       await source.close()
     },
@@ -259,21 +314,23 @@ export async function largeList(source: StatusPages): Promise<LargeList> {
  * The contexts of a list that failed, in its order.
  * @param most how many at most
  */
-export async function failedContexts(list: SerialisedList | LargeList, most: number): Promise<string[]> {
+export async function failedContexts(list: SentList, most: number): Promise<string[]> {
   if (list.summary.state !== 'failure') return []
   const failed: string[] = []
-  if ('bytes' in list) {
-    // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- what it was made from
-    const { statuses } = JSON.parse(list.bytes.toString()) as StatusList
-    failed.push(...statuses.filter(hasFailed).map(({ context }) => context))
-  } else {
-    for await (const texts of list.pages()) {
-      // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- what it was made from
-      failed.push(...texts.filter(hasFailed).map(({ json }) => (JSON.parse(json) as CommitStatus).context))
-      if (failed.length >= most) break
-    }
+  for await (const statuses of list.pages()) {
+    failed.push(...statuses.filter(hasFailed).map((status) => status.parse().context))
+    if (failed.length >= most) break
   }
   return failed.slice(0, most)
+}
+
+function listedStatus({ state, json, reporter }: StatusText): ListedStatus {
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- what it was made from
+  return { state, parse: () => reported(JSON.parse(json) as CommitStatus, reporter) }
+}
+
+function reported(status: CommitStatus, user: string | undefined): ReportedStatus {
+  return user === undefined ? status : { ...status, reporter: { user } }
 }
 
 function pageBytes(texts: readonly StatusText[], isFirst: boolean): Buffer {

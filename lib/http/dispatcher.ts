@@ -10,12 +10,11 @@ import type { Meter, Route as RouteName } from '../contracts/meter.js'
 import { repositoryName, type RepositoryName } from '../domain/repository-name.js'
 import type { InFlight } from '../service/in-flight.js'
 import { fullCommitId, type StatusService } from '../service/status-service.js'
-import type { LargeList, SerialisedList } from '../domain/status-list.js'
 import { parseVerdictQuery } from '../domain/verdict/rule.js'
 import type { Authentication } from './authentication.js'
 import { readJson, receiveReport } from './body.js'
 import type { Waiting, WaitedAnswer } from './waiting.js'
-import { errorAnswer, Exchange, allowing, type Answer, type StreamedAnswer } from './exchange.js'
+import { errorAnswer, Exchange, allowing, listAnswer, type Answer } from './exchange.js'
 import { originForm, queryOf } from './request-target.js'
 import type { Operation, Room, Route } from './surface.js'
 
@@ -50,7 +49,7 @@ export function createHandler(parts: HandlerParts): Handler {
 
   /** An operation of the API: the first of its checks that fails decides (api.md); here the status codes of each. */
   const checked =
-    <Found extends Answer | StreamedAnswer>(
+    <Found extends Answer>(
       operation: (request: Request, response: ServerResponse) => Eventual<Found>,
     ): ((request: Request, response: ServerResponse) => Eventual<Found>) =>
     (request, response) =>
@@ -71,15 +70,10 @@ export function createHandler(parts: HandlerParts): Handler {
       return waiting.answer({ request, response, name, sha }, first, again)
     }
 
-  const listed = (list: SerialisedList | LargeList): Answer | StreamedAnswer =>
-    'bytes' in list
-      ? { status: 200, body: list.bytes, digest: list.digest }
-      : { status: 200, stream: inFlight.during(list) }
-
   const list = waited((request, [name, sha]) => {
     const caller = authentication.caller(request) // 401, 403, 429
     const found = andThen(caller, (known) => service.list(known, name, () => fullCommitId(sha))) // 401, 404, 422
-    return andThen(found, ({ list }) => listed(list))
+    return andThen(found, ({ list }) => listAnswer(list, inFlight))
   })
 
   const verdict = waited(async (request, commit) => {

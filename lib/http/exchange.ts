@@ -5,7 +5,8 @@ import { ServiceError, toServiceError } from '../errors.js'
 import { andThen, outcomeOf, type Eventual } from '../concurrency/maybe-promise.js'
 import type { Logger } from '../contracts/logger.js'
 import type { Meter, Route } from '../contracts/meter.js'
-import type { LargeList } from '../domain/status-list.js'
+import type { SentList } from '../domain/status-list.js'
+import type { InFlight } from '../service/in-flight.js'
 import { requestId } from './request-id.js'
 import { pathOf } from './request-target.js'
 
@@ -16,18 +17,12 @@ export interface Answer {
   readonly body: object
   /** Tells the body from every other one: the entity tag of the answer is made of it. */
   readonly digest?: string
+  /** In place of the body: read as it is sent, no faster than the client takes it, and closed then. */
+  readonly stream?: SentList
   readonly headers?: OutgoingHttpHeaders
   /** Who reported what was saved, for the log. */
   readonly reporter?: Reporter | undefined
   /** Milliseconds that the client wanted to wait, and did: they are not the service's. */
-  readonly waited?: number
-}
-
-/** An answer whose body is read as it is sent, no faster than the client takes it. */
-export interface StreamedAnswer {
-  readonly status: number
-  readonly stream: LargeList
-  readonly headers?: OutgoingHttpHeaders
   readonly waited?: number
 }
 
@@ -70,7 +65,7 @@ export class Exchange {
    * @param refuse makes the answer of a refusal; never throws or rejects
    */
   answer(
-    operation: () => Eventual<Answer | StreamedAnswer>,
+    operation: () => Eventual<Answer>,
     refuse: (error: ServiceError) => Eventual<Answer> = errorAnswer,
   ): Eventual<void> {
     return andThen(outcomeOf(operation), (outcome) => {
@@ -84,13 +79,13 @@ export class Exchange {
     })
   }
 
-  #sendSoon(answer: Answer | StreamedAnswer, error: unknown): void {
+  #sendSoon(answer: Answer, error: unknown): void {
     // One for each answer: a host may know by its AsyncLocalStorage which request is answered.
     setImmediate(() => void this.#sent(answer, error))
   }
 
-  #sent(answer: Answer | StreamedAnswer, error: unknown): Eventual<void> {
-    const sent = outcomeOf(() => ('stream' in answer ? this.#stream(answer) : this.#send(answer)))
+  #sent(answer: Answer, error: unknown): Eventual<void> {
+    const sent = outcomeOf(() => (answer.stream ? this.#stream(answer, answer.stream) : this.#send(answer)))
     return andThen(sent, (outcome) => {
       if ('error' in outcome) {
         this.#logger.error({ request: this.#id, err: outcome.error }, 'the answer could not be sent')
@@ -113,9 +108,9 @@ export class Exchange {
     return status
   }
 
-  async #stream({ status, stream, headers }: StreamedAnswer): Promise<number> {
+  async #stream({ status, digest, headers }: Answer, stream: SentList): Promise<number> {
     try {
-      const all = this.#headers(stream.digest, headers)
+      const all = this.#headers(digest, headers)
       if (this.#isKnown(all)) return 304
       all['Content-Type'] = 'application/json; charset=utf-8'
       all['Content-Length'] = stream.length
@@ -129,7 +124,7 @@ export class Exchange {
   }
 
   /** Until the client has all of it, or has gone. */
-  async #write(stream: LargeList): Promise<void> {
+  async #write(stream: SentList): Promise<void> {
     const response = this.#response
     const gone = new AbortController()
     response.once('close', () => {
@@ -165,8 +160,8 @@ export class Exchange {
   }
 
   /** Of the address only the path: a query may hold what is nobody's business. */
-  #note(status: number, error: unknown, answer: Answer | StreamedAnswer): void {
-    const reporter = 'reporter' in answer ? answer.reporter : undefined
+  #note(status: number, error: unknown, answer: Answer): void {
+    const { reporter } = answer
     const milliseconds = performance.now() - this.#startedAt - (answer.waited ?? 0)
     this.#meter.requestAnswered(this.#route, status, milliseconds / 1000)
     const facts = {
@@ -198,6 +193,12 @@ export function isKnown({ headers }: IncomingMessage, digest: string | undefined
 function names(condition: string | undefined, etag: string): boolean {
   if (condition === undefined || condition === etag) return condition !== undefined
   return condition.trim() === '*' || (condition.match(/"[^"]*"/g)?.includes(etag) ?? false)
+}
+
+/** The answer that a list is. One that is not held in memory counts as under way until it has been sent. */
+export function listAnswer(list: SentList, inFlight: InFlight): Answer {
+  const { bytes, digest } = list
+  return bytes ? { status: 200, body: bytes, digest } : { status: 200, body: {}, digest, stream: inFlight.during(list) }
 }
 
 /** The answer that reports a refusal or failure to a client ("Error body" of the specification, RFC 9110). */

@@ -3,11 +3,11 @@ import type { Request } from 'polka'
 import type { ServiceError } from '../errors.js'
 import type { Eventual } from '../concurrency/maybe-promise.js'
 import type { Route as RouteName } from '../contracts/meter.js'
-import type { Answer, StreamedAnswer } from './exchange.js'
+import type { Answer } from './exchange.js'
 
 export type { Request }
 
-export type Operation = (request: Request, response: ServerResponse) => Eventual<Answer | StreamedAnswer>
+export type Operation = (request: Request, response: ServerResponse) => Eventual<Answer>
 
 export interface Route {
   readonly name: RouteName

@@ -4,11 +4,11 @@ import type { Eventual } from '../concurrency/maybe-promise.js'
 import type { RepositoryName } from '../domain/repository-name.js'
 import type { InFlight } from '../service/in-flight.js'
 import type { Waits } from '../service/waits.js'
-import { isKnown, type Answer, type StreamedAnswer } from './exchange.js'
+import { isKnown, type Answer } from './exchange.js'
 import { preferredWait } from './preference.js'
 
 /** An answer for which a client may wait. */
-export type WaitedAnswer = (Answer | StreamedAnswer) & {
+export interface WaitedAnswer extends Answer {
   /** Whether it is still to come; absent: while the client knows the list by its entity tag. */
   readonly isPending?: boolean
   /** Milliseconds after which it may be another one although nothing changes. */
@@ -94,9 +94,8 @@ export class Waiting {
 
   /** Milliseconds after which it may change by itself; or the answer, when there is nothing to wait for. */
   async #pending(request: IncomingMessage, answer: WaitedAnswer): Promise<number | WaitedAnswer> {
-    const digest = 'stream' in answer ? answer.stream.digest : answer.digest
-    if (!(answer.isPending ?? isKnown(request, digest))) return answer
-    if ('stream' in answer) await answer.stream.close()
+    if (!(answer.isPending ?? isKnown(request, answer.digest))) return answer
+    await answer.stream?.close()
     return answer.changesIn ?? Infinity
   }
 }

@@ -1,9 +1,10 @@
 import { LRUCache } from 'lru-cache'
+import { closing } from '../concurrency/maybe-promise.js'
 import type { Answer } from '../http/exchange.js'
 import type { Request, Route } from '../http/surface.js'
 import { repositoryName } from '../domain/repository-name.js'
 import { fullCommitId } from '../service/status-service.js'
-import type { LargeList, SerialisedList } from '../domain/status-list.js'
+import { LARGE_LIST_BYTES } from '../domain/status-list.js'
 import { commitFragment, commitPage, type CommitView } from './commit-page.js'
 import { partOfList, wholeList } from './shown-list.js'
 import { htmlAnswer, pageAnswer, type PageFrame } from './page.js'
@@ -40,7 +41,9 @@ export function commitRoutes(parts: PagesParts): readonly Route[] {
       if (remembered) return remembered
       // With who reported, which the list that is sent does not say.
       const shown =
-        'bytes' in list ? wholeList(await service.statusList(caller, found.name, commit.hex)) : await partOfList(list)
+        list.length > LARGE_LIST_BYTES
+          ? await partOfList(list)
+          : wholeList(await service.statusList(caller, found.name, commit.hex))
       return { key, ...form, ...at, ...shown }
     })
     if ('status' in look) return look
@@ -80,13 +83,4 @@ export function commitRoutes(parts: PagesParts): readonly Route[] {
       operation: async (request) => await answer(request, 'fragment', (view) => htmlAnswer(commitFragment(view))),
     },
   ]
-}
-
-/** Does something with a list, which is given back whatever comes of it. */
-async function closing<T>(list: SerialisedList | LargeList, use: () => Promise<T>): Promise<T> {
-  try {
-    return await use()
-  } finally {
-    if ('close' in list) await list.close()
-  }
 }

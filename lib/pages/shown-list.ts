@@ -1,8 +1,8 @@
-import { BY_URGENCY, type CommitStatus, type Reporter, type State, type StoredStatus } from '../domain/commit-status.js'
-import type { LargeList, StoredList } from '../domain/status-list.js'
+import { BY_URGENCY, type State, type StoredStatus } from '../domain/commit-status.js'
+import type { ReportedStatus, SentList, StoredList } from '../domain/status-list.js'
 
 /** A status, and the user that reported it last. */
-export type ShownStatus = Omit<StoredStatus, 'reporter'> & { readonly reporter?: Pick<Reporter, 'user'> | undefined }
+export type ShownStatus = ReportedStatus & Pick<StoredStatus, 'pending_since'>
 
 /** What a page shows of the statuses of a commit. */
 export interface ShownList {
@@ -22,19 +22,17 @@ export function wholeList(list: StoredList): ShownList {
 }
 
 /** The statuses of a large list that somebody has to see. It is read to the last of them, and not closed. */
-export async function partOfList(list: LargeList): Promise<ShownList> {
+export async function partOfList(list: SentList): Promise<ShownList> {
   const { counts, summary } = list
   const shown = noneOfAny()
   const isWanted = (state: State): boolean =>
     state !== 'success' && shown[state] < Math.min(counts[state], MAX_OF_STATE)
   const statuses: ShownStatus[] = []
   for await (const page of BY_URGENCY.some(isWanted) ? list.pages() : []) {
-    for (const { state, json, reporter } of page) {
-      if (!isWanted(state)) continue
-      shown[state]++
-      // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- what it was made from
-      const status = JSON.parse(json) as CommitStatus
-      statuses.push({ ...status, ...(reporter !== undefined && { reporter: { user: reporter } }) })
+    for (const status of page) {
+      if (!isWanted(status.state)) continue
+      shown[status.state]++
+      statuses.push(status.parse())
     }
     if (!BY_URGENCY.some(isWanted)) break
   }

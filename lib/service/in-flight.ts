@@ -105,12 +105,14 @@ export class InFlight {
   }
 
   /** What is open counts as under way until it is closed, once. */
-  during<T extends { close(): Promise<void> }>(open: T): T {
+  during<T extends { close(): Eventual<void> }>(open: T): T {
     this.#operations++
     const close = async (): Promise<void> => {
-      await open.close().finally(() => {
+      try {
+        await open.close()
+      } finally {
         this.#end()
-      })
+      }
     }
     return { ...open, close }
   }

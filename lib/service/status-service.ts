@@ -16,20 +16,13 @@ import type { Refs } from '../git/refs.js'
 import { parseObjectId, type ObjectId } from '../domain/object-id.js'
 import type { Access } from '../contracts/access-policy.js'
 import type { Clock } from '../contracts/clock.js'
-import { andThen, type Eventual } from '../concurrency/maybe-promise.js'
+import { andThen, closing, type Eventual } from '../concurrency/maybe-promise.js'
 import type { Meter } from '../contracts/meter.js'
 import type { Repository } from '../contracts/repositories.js'
 import type { Store } from '../contracts/store.js'
 import { parseFields, parseShape, parseState } from '../domain/report.js'
 import { HOST_USER, type RepositoryName } from '../domain/repository-name.js'
-import {
-  failedContexts,
-  serialisedList,
-  toText,
-  type LargeList,
-  type SerialisedList,
-  type StoredList,
-} from '../domain/status-list.js'
+import { failedContexts, serialisedList, toText, type SentList, type StoredList } from '../domain/status-list.js'
 import { Evaluation, type Verdict } from '../domain/verdict/verdict.js'
 import type { VerdictRule } from '../domain/verdict/rule.js'
 import { Evaluations } from './evaluations.js'
@@ -68,8 +61,8 @@ export type FindCommit = (repository: Repository) => Eventual<ObjectId>
 export interface FoundList {
   readonly found: FoundRepository
   readonly commit: ObjectId
-  /** As it is sent; one that is large is to be closed. */
-  readonly list: SerialisedList | LargeList
+  /** As it is sent; to be closed. */
+  readonly list: SentList
 }
 
 export interface StatusServiceParts extends RepositoryAccessParts {
@@ -313,7 +306,7 @@ export class StatusService {
     this.#parts.refs.forget()
   }
 
-  #read(name: RepositoryName, commit: ObjectId): Eventual<SerialisedList | LargeList> {
+  #read(name: RepositoryName, commit: ObjectId): Eventual<SentList> {
     const { statuses } = this.#parts.store
     const list =
       statuses.serialised?.(name, commit) ??
@@ -340,15 +333,14 @@ export class StatusService {
     // One after the other: a request for many must not take the place of many.
     for (const commit of commits) {
       const list = await this.#read(name, commit)
-      try {
-        states.push(
-          failed === undefined ? list.summary : { ...list.summary, failed: await failedContexts(list, failed) },
-        )
-      } finally {
-        if ('close' in list) await list.close()
-      }
+      const { summary } = list
+      states.push(
+        await closing(list, async () =>
+          failed === undefined ? summary : { ...summary, failed: await failedContexts(list, failed) },
+        ),
+      )
       // A list takes some milliseconds: others have their turn in between.
-      if (failed !== undefined && list.summary.state === 'failure') await setImmediate()
+      if (failed !== undefined && summary.state === 'failure') await setImmediate()
     }
     return states
   }

@@ -12,7 +12,7 @@ import { pageAnswer } from '../../lib/pages/page.js'
 import { partOfList, wholeList } from '../../lib/pages/shown-list.js'
 import { tokensPage } from '../../lib/pages/tokens-page.js'
 import { NOBODY } from '../../lib/pages/visitor.js'
-import { largeList, toText, type LargeList } from '../../lib/domain/status-list.js'
+import { largeList, toText, type SentList } from '../../lib/domain/status-list.js'
 import { LevelDatabase } from '../../lib/store/level/database.js'
 import { embed, listen } from '../fixtures/embedded.js'
 import { makeRepositoryWithCommit } from '../fixtures/git.js'
@@ -59,7 +59,7 @@ function counted<T extends object>(items: readonly T[], member: keyof T & string
 async function inPieces(stateOf: (place: number) => StoredStatus['state']) {
   const all = statuses(stateOf).map(toText)
   let read = 0
-  const list: LargeList = await largeList({
+  const list: SentList = await largeList({
     async *pages() {
       for (let at = 0; at < all.length; at += 100) {
         read++

@@ -1,7 +1,7 @@
 import type { CommitContent, Signature } from '../../git/commit-content.js'
 import type { FoundRepository } from '../../service/repository-access.js'
 import type { Call } from './api.js'
-import type { ReportedStatus } from './listing.js'
+import type { ReportedStatus } from '../../domain/status-list.js'
 import { nameNumber, reportNumber } from './numbers.js'
 import { segment, timeOf, toSecond } from './shown-text.js'
 

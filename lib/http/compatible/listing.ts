@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import type { OutgoingHttpHeaders } from 'node:http'
 import { LRUCache } from 'lru-cache'
-import type { CommitStatus, Reporter } from '../../domain/commit-status.js'
-import type { LargeList, SerialisedList, StatusList, StatusText } from '../../domain/status-list.js'
-import { andThen, type Eventual } from '../../concurrency/maybe-promise.js'
+import type { CommitStatus } from '../../domain/commit-status.js'
+import type { ListedStatus, ReportedStatus, SentList, StatusList } from '../../domain/status-list.js'
+import { andThen, closing, type Eventual } from '../../concurrency/maybe-promise.js'
 import type { Answer } from '../exchange.js'
 import type { Page } from './paging.js'
 
@@ -26,11 +26,6 @@ export interface ListForm {
 
 /** What selects and orders statuses. */
 export type Facts = Pick<CommitStatus, 'context' | 'state' | 'created_at' | 'updated_at'>
-
-/** A status, and who reported it last where that is known. */
-export interface ReportedStatus extends CommitStatus {
-  readonly reporter?: Pick<Reporter, 'user'>
-}
 
 export interface Shown {
   /** Those of the page. */
@@ -60,59 +55,54 @@ export class Listing {
     maxEntrySize: MAX_ENTRY_BYTES,
     sizeCalculation: ({ body }, key) => key.length + body.length + 1024,
   })
+  /** Those that are made at the moment, for all who ask meanwhile. */
+  readonly #making = new Map<string, Promise<Answer>>()
 
-  /** Closes a list that is large. */
-  answer(list: SerialisedList | LargeList, formOf: () => Eventual<ListForm>): Eventual<Answer> {
-    if ('close' in list) return this.#large(list, formOf)
-    return andThen(formOf(), (form) => {
-      const key = keyOf(list, form)
-      return this.#answers.get(key) ?? this.#made(key, form, shownOf(list, form))
-    })
+  /** Closes the list. */
+  answer(list: SentList, formOf: () => Eventual<ListForm>): Eventual<Answer> {
+    return closing(list, () =>
+      andThen(formOf(), (form) => {
+        const key = keyOf(list, form)
+        return this.#answers.get(key) ?? this.#making.get(key) ?? this.#make(key, list, form)
+      }),
+    )
   }
 
-  async #large(list: LargeList, formOf: () => Eventual<ListForm>): Promise<Answer> {
-    try {
-      const form = await formOf()
-      const key = keyOf(list, form)
-      return this.#answers.get(key) ?? this.#made(key, form, await shownOfLarge(list, form))
-    } finally {
-      await list.close()
-    }
-  }
-
-  #made(key: string, form: ListForm, shown: Shown): Answer {
-    const body = Buffer.from(JSON.stringify(form.body(shown)))
-    const digest = hash('sha256', key, 'base64url').slice(0, 22)
-    const answer = { status: 200, body, digest, headers: form.headers(shown) }
-    this.#answers.set(key, answer)
-    return answer
+  #make(key: string, list: SentList, form: ListForm): Promise<Answer> {
+    const making = shownOf(list, form)
+      .then((shown) => {
+        const body = Buffer.from(JSON.stringify(form.body(shown)))
+        const digest = hash('sha256', key, 'base64url').slice(0, 22)
+        const answer = { status: 200, body, digest, headers: form.headers(shown) }
+        this.#answers.set(key, answer)
+        return answer
+      })
+      .finally(() => this.#making.delete(key))
+    this.#making.set(key, making)
+    return making
   }
 }
 
-function keyOf({ digest, reporters }: SerialisedList | LargeList, { page, key }: ListForm): string {
+function keyOf({ digest, reporters }: SentList, { page, key }: ListForm): string {
   return `${digest} ${reporters.digest} ${page.number} ${page.size} ${key}`
 }
 
-function shownOf({ bytes, reporters }: SerialisedList, form: ListForm): Shown {
-  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- what it was made from
-  const { state, statuses } = JSON.parse(bytes.toString()) as StatusList
-  const selected = selectedOf(
-    statuses.map((status, index) => reported(status, reporters.users[index])),
-    form,
-  )
-  return { statuses: pageOf(selected, form), total: selected.length, state }
-}
-
-/** Reads a list twice in place of holding it in memory: for what is shown, and then that, to the last of it. */
-async function shownOfLarge(list: LargeList, form: ListForm): Promise<Shown> {
+/**
+ * Reads a list of more than one piece twice in place of holding it in memory: for what is shown, and then that, to the
+ * last of it.
+ */
+async function shownOf(list: SentList, form: ListForm): Promise<Shown> {
   const facts: (Facts & { readonly place: number })[] = []
-  for await (const texts of list.pages()) {
-    for (const { context, state, created_at, updated_at } of texts.map(statusOf))
+  let last: readonly ListedStatus[] = []
+  for await (last of list.pages()) {
+    for (const status of last) {
+      const { context, state, created_at, updated_at } = status.parse()
       facts.push({ context, state, created_at, updated_at, place: facts.length })
+    }
   }
   const selected = selectedOf(facts, form)
   const places = pageOf(selected, form).map(({ place }) => place)
-  const found = await atPlaces(list, new Set(places))
+  const found = await atPlaces(last.length === facts.length ? [last] : list.pages(), new Set(places))
   return {
     statuses: places.map((place) => found.get(place)).filter((status) => status !== undefined),
     total: selected.length,
@@ -121,26 +111,20 @@ async function shownOfLarge(list: LargeList, form: ListForm): Promise<Shown> {
 }
 
 /** Statuses of a list by their place in it; no others are taken apart, and none is read behind the last of them. */
-async function atPlaces(list: LargeList, wanted: ReadonlySet<number>): Promise<ReadonlyMap<number, ReportedStatus>> {
+async function atPlaces(
+  pages: AsyncIterable<readonly ListedStatus[]> | readonly (readonly ListedStatus[])[],
+  wanted: ReadonlySet<number>,
+): Promise<ReadonlyMap<number, ReportedStatus>> {
   const found = new Map<number, ReportedStatus>()
   let place = 0
-  for await (const texts of wanted.size > 0 ? list.pages() : []) {
-    for (const text of texts) {
-      if (wanted.has(place)) found.set(place, statusOf(text))
+  for await (const statuses of wanted.size > 0 ? pages : []) {
+    for (const status of statuses) {
+      if (wanted.has(place)) found.set(place, status.parse())
       place++
     }
     if (found.size === wanted.size) break
   }
   return found
-}
-
-function statusOf({ json, reporter }: StatusText): ReportedStatus {
-  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- what it was made from
-  return reported(JSON.parse(json) as CommitStatus, reporter)
-}
-
-function reported(status: CommitStatus, user: string | undefined): ReportedStatus {
-  return user === undefined ? status : { ...status, reporter: { user } }
 }
 
 function selectedOf<T extends Facts>(statuses: readonly T[], { selects, compare = newestFirst }: ListForm): T[] {

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { isState, pendingSince, type Report, type StoredStatus } from '../../domain/commit-status.js'
 import { ContextLimitReached } from '../../errors.js'
 import type { ObjectId } from '../../domain/object-id.js'
+import type { Eventual } from '../../concurrency/maybe-promise.js'
 import { cacheShares } from '../../contracts/cache-shares.js'
 import { noopMeter, type Meter } from '../../contracts/meter.js'
 import { statusExtras, statusMembers, type SavedStatus } from '../../contracts/records.js'
@@ -12,8 +13,7 @@ import {
   LARGE_LIST_BYTES,
   largeList,
   serialisedList,
-  type LargeList,
-  type SerialisedList,
+  type SentList,
   type StatusText,
 } from '../../domain/status-list.js'
 import { Gate } from '../../concurrency/semaphore.js'
@@ -93,7 +93,7 @@ export class LevelStatuses implements StatusStore {
     return found.map(([key, value]) => fromStored(repository, key, value))
   }
 
-  serialised(repository: RepositoryName, commit: ObjectId): SerialisedList | Promise<SerialisedList | LargeList> {
+  serialised(repository: RepositoryName, commit: ObjectId): Eventual<SentList> {
     const key = prefix(repository, commit)
     const known = this.#lists.get(key, async () => await this.#readList(key, commit))
     if (known instanceof CachedList) return known.list
@@ -115,7 +115,7 @@ export class LevelStatuses implements StatusStore {
     }
   }
 
-  async #large(key: string, commit: ObjectId): Promise<LargeList> {
+  async #large(key: string, commit: ObjectId): Promise<SentList> {
     await this.#largeLists.enter()
     const entriesOf = this.#database.snapshot(key)
     return await largeList({

@@ -14,7 +14,7 @@ import {
   largeList,
   serialisedList,
   toText,
-  type LargeList,
+  type SentList,
   type SerialisedList,
   type StatusText,
 } from '../../domain/status-list.js'
@@ -204,7 +204,7 @@ export class PostgresStatuses implements StatusStore {
     return all
   }
 
-  async serialised(repository: RepositoryName, commit: ObjectId): Promise<SerialisedList | LargeList> {
+  async serialised(repository: RepositoryName, commit: ObjectId): Promise<SentList> {
     const key = nameOf({ repository, commit })
     const known = this.#known.get(key)
     const { rows, digest } = await this.#ask({ repository, commit }, known)
@@ -309,7 +309,7 @@ export class PostgresStatuses implements StatusStore {
     return await this.#database.keepingOpen(async () => await this.#lists.load(asked))
   }
 
-  async #many(repository: RepositoryName, commit: ObjectId): Promise<SerialisedList | LargeList> {
+  async #many(repository: RepositoryName, commit: ObjectId): Promise<SentList> {
     const [reads, largeLists] = [this.#reads, this.#largeLists]
     await reads.enter()
     let snapshot: Snapshot | undefined
