@@ -11,7 +11,7 @@ import { outcomeOf } from '../concurrency/maybe-promise.js'
 import type { Logger } from '../contracts/logger.js'
 import type { Grant, TokenRecord, TokenUse } from '../contracts/records.js'
 import type { StoreContents, StoreCounts, StoreFindings, StoreMaintenance } from '../contracts/store-administration.js'
-import type { Store } from '../contracts/store.js'
+import type { WholeStore } from '../contracts/store.js'
 import { limitsOf, type TokenLimits } from '../contracts/token-limits.js'
 import { batches, cancel, withSignal, type Task } from '../concurrency/task.js'
 import type { RepositoryName } from '../domain/repository-name.js'
@@ -43,7 +43,7 @@ import { nothingPruned, pruneStore, type PruneCounts, type PruneFinding, type Pr
 import { storeStatistics, type StoreStatistics } from './store-statistics.js'
 
 export interface AdministrationParts {
-  readonly store: Store
+  readonly store: WholeStore
   /** Absent where the host has tokens of its own. */
   readonly tokens?: Tokens
   /** Absent where nobody signs in by a link of ours: no service is running, or others know who looks at its pages. */
@@ -69,7 +69,7 @@ export interface AdministrationParts {
 /** Administration of the store and the repositories at hand. */
 export class LocalAdministration implements Administration {
   readonly #parts: AdministrationParts
-  readonly #store: Store
+  readonly #store: WholeStore
   readonly #stopping: AbortSignal
 
   constructor(parts: AdministrationParts) {
@@ -207,12 +207,7 @@ export class LocalAdministration implements Administration {
 
   async deleteStatuses(repository: string, sha: string, context: string | null, by?: Actor): Promise<number> {
     const [name, commit] = [checkRepository(repository), checkCommit(sha)]
-    const { statuses } = this.#store
-    if (!statuses.remove)
-      throw new AdministrationError(
-        'the git server that this service lives in has a store that removes no single statuses',
-      )
-    const removed = await statuses.remove(name, commit, context ?? undefined)
+    const removed = await this.#store.statuses.remove(name, commit, context ?? undefined)
     this.#parts.changed?.()
     if (removed === 0)
       throw new AdministrationError(
@@ -280,7 +275,7 @@ export class LocalAdministration implements Administration {
   async #counts(name: RepositoryName): Promise<RepositoryCounts> {
     const { statuses, grants } = this.#store
     const counts = {
-      statuses: await (statuses.count?.(name) ?? countOf(statuses.scan(name))),
+      statuses: await statuses.count(name),
       grants: (await grants.list(name.owner, name)).length,
     }
     if (counts.statuses + counts.grants === 0)
@@ -364,10 +359,4 @@ function listed({ digest: _, ...token }: TokenRecord & TokenUse): ListedToken {
 /** What the audit log says of a token. */
 function audited({ id, user, name, scopes, expires_at, ...more }: TokenRecord): object {
   return { token: id, user, name, scopes, expires_at, ...limitsOf(more) }
-}
-
-async function countOf(items: AsyncIterable<unknown>): Promise<number> {
-  let found = 0
-  for await (const _ of items) found++
-  return found
 }

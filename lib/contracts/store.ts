@@ -126,6 +126,17 @@ export interface StatusStore {
   scan(repository: RepositoryName, commit?: ObjectId): AsyncIterable<StoredStatus>
 }
 
+/** What a store may leave out: whoever opens one adds it. */
+type Addable = 'serialised' | 'status' | 'states' | 'pages' | 'remove' | 'count'
+
+/** Statuses as everybody inside sees them. Without `digests` nobody else changes them. */
+export type WholeStatusStore = StatusStore & Required<Pick<StatusStore, Addable>>
+
+/** A store as everybody inside sees it (embedding/complete-store.ts). */
+export interface WholeStore extends Store {
+  readonly statuses: WholeStatusStore
+}
+
 export interface TokenStore {
   get(id: string): Eventual<TokenRecord | undefined>
   /** Adds a token; its id is new. */

@@ -13,16 +13,17 @@ import {
   type TokenRecord,
   type TokenUse,
 } from '../contracts/records.js'
-import type { Store } from '../contracts/store.js'
+import type { Store, WholeStore } from '../contracts/store.js'
 import { Schema } from '../domain/schema.js'
+import { completeStatuses } from './complete-store.js'
 import { callPart, ignoreLateResult, type PartCall } from './guarded-call.js'
 
-/** A store of the host, behind a guard: see guarded-parts.ts. */
-export function guardStore(store: Store, guard: PartCall): Store {
+/** A store of the host, behind a guard (guarded-parts.ts), and whole. */
+export function guardStore(store: Store, guard: PartCall): WholeStore {
   const { statuses, tokens, grants } = store
   const remove = statuses.remove?.bind(statuses)
   return {
-    statuses: {
+    statuses: completeStatuses({
       save: async (...args) => await callPart(guard, 'statuses.save', () => statuses.save(...args), isSaved),
       list: async (...args) => await callPart(guard, 'statuses.list', () => statuses.list(...args), isStatusList),
       ...(remove && {
@@ -30,7 +31,7 @@ export function guardStore(store: Store, guard: PartCall): Store {
       }),
       // Read by commands only, a page at a time.
       scan: (...args) => statuses.scan(...args),
-    },
+    }),
     tokens: {
       get: async (...args) => await callPart(guard, 'tokens.get', () => tokens.get(...args), isTokenOrNothing),
       add: async (...args) => await callPart(guard, 'tokens.add', () => tokens.add(...args), isNothing),

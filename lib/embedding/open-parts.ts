@@ -14,7 +14,7 @@ import type { FailureBudget } from '../contracts/failure-budget.js'
 import type { Logger } from '../contracts/logger.js'
 import type { Meter } from '../contracts/meter.js'
 import type { Repositories } from '../contracts/repositories.js'
-import type { Store } from '../contracts/store.js'
+import type { WholeStore } from '../contracts/store.js'
 import {
   guardAccessPolicy,
   guardAuthenticator,
@@ -31,7 +31,7 @@ export interface Parts {
   readonly repositories: Prompt<Repositories>
   /** Ours, where the host does not bring its own. */
   readonly folder: RepositoryFolder | undefined
-  readonly store: Store
+  readonly store: WholeStore
   readonly failures: Prompt<FailureBudget>
   readonly authenticator: Prompt<Authenticator>
   /** Those of the store, whether or not the service takes them. */
@@ -90,7 +90,7 @@ async function repositoryFolder(path: string): Promise<RepositoryFolder> {
 }
 
 function budgetOf(
-  store: Store,
+  store: WholeStore,
   { limit = 20, windowSeconds = 600 }: { limit?: number; windowSeconds?: number } = {},
 ): Prompt<FailureBudget> {
   const memory = new MemoryFailureBudget({ limit, windowSeconds })

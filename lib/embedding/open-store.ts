@@ -1,7 +1,7 @@
 import type { CacheShares } from '../contracts/cache-shares.js'
 import type { Logger } from '../contracts/logger.js'
 import type { Meter } from '../contracts/meter.js'
-import type { Store } from '../contracts/store.js'
+import type { WholeStore } from '../contracts/store.js'
 import { isDatabaseUrl, levelFolder, schemeOnly } from '../store/address.js'
 
 /**
@@ -9,7 +9,12 @@ import { isDatabaseUrl, levelFolder, schemeOnly } from '../store/address.js'
  * takes is loaded.
  * @throws StoreLocked, StoreUnavailable; TypeError for another kind of address
  */
-export async function openStore(address: string, logger?: Logger, meter?: Meter, shares?: CacheShares): Promise<Store> {
+export async function openStore(
+  address: string,
+  logger?: Logger,
+  meter?: Meter,
+  shares?: CacheShares,
+): Promise<WholeStore> {
   const folder = levelFolder(address)
   if (folder !== undefined) {
     const { LevelStore } = await import('../store/level/level-store.js')

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import { coversContext } from '../auth/token-limits.js'
 import {
   combinedState,
@@ -16,13 +15,13 @@ import type { Refs } from '../git/refs.js'
 import { parseObjectId, type ObjectId } from '../domain/object-id.js'
 import type { Access } from '../contracts/access-policy.js'
 import type { Clock } from '../contracts/clock.js'
-import { andThen, closing, type Eventual } from '../concurrency/maybe-promise.js'
+import { andThen, type Eventual } from '../concurrency/maybe-promise.js'
 import type { Meter } from '../contracts/meter.js'
 import type { Repository } from '../contracts/repositories.js'
-import type { Store } from '../contracts/store.js'
+import type { WholeStore } from '../contracts/store.js'
 import { parseFields, parseShape, parseState } from '../domain/report.js'
 import { HOST_USER, type RepositoryName } from '../domain/repository-name.js'
-import { failedContexts, serialisedList, toText, type SentList, type StoredList } from '../domain/status-list.js'
+import type { SentList, StoredList } from '../domain/status-list.js'
 import { Evaluation, type Verdict } from '../domain/verdict/verdict.js'
 import type { VerdictRule } from '../domain/verdict/rule.js'
 import { Evaluations } from './evaluations.js'
@@ -68,7 +67,7 @@ export interface FoundList {
 export interface StatusServiceParts extends RepositoryAccessParts {
   readonly commits: ConfirmedCommits
   readonly refs: Pick<Refs, 'forget'>
-  readonly store: Pick<Store, 'statuses' | 'renameRepository' | 'deleteRepository'>
+  readonly store: Pick<WholeStore, 'statuses' | 'renameRepository' | 'deleteRepository'>
   /** Told of each report that has been saved, before whoever sent it. */
   readonly saved: (repository: RepositoryName, commit: ObjectId) => void
   readonly events: StatusEvents
@@ -91,9 +90,7 @@ export class StatusService {
   constructor(parts: StatusServiceParts) {
     this.#parts = parts
     const { statuses } = parts.store
-    this.#evaluations = new Evaluations(
-      (name, commit) => statuses.pages?.(name, commit) ?? onePage(statuses.list(name, commit)),
-    )
+    this.#evaluations = new Evaluations((name, commit) => statuses.pages(name, commit))
     this.#access = new RepositoryAccess(parts)
   }
 
@@ -191,10 +188,7 @@ export class StatusService {
     context: string,
   ): Promise<StoredStatus | undefined> {
     const { found, commit } = await this.findCommit(caller, name, () => fullCommitId(sha))
-    const { statuses } = this.#parts.store
-    if (statuses.status) return await stored(statuses.status(found.name, commit, context))
-    const all = await stored(statuses.list(found.name, commit))
-    return all.find((status) => status.context === context)
+    return await stored(this.#parts.store.statuses.status(found.name, commit, context))
   }
 
   /**
@@ -218,7 +212,7 @@ export class StatusService {
       [...asked.values()].map(async (commit) => ((await this.#isThere(repository, commit)) ? [commit] : [])),
     )
     const commits = there.flat()
-    const states = commits.length === 0 ? [] : await stored(this.#statesOf(found, commits, failed))
+    const states = commits.length === 0 ? [] : await stored(this.#parts.store.statuses.states(found, commits, failed))
     const ids = commits.map(({ hex }) => hex)
     const entries = states.map((state, index): [string, CommitState] => {
       const { [index]: id = '' } = ids
@@ -307,10 +301,7 @@ export class StatusService {
   }
 
   #read(name: RepositoryName, commit: ObjectId): Eventual<SentList> {
-    const { statuses } = this.#parts.store
-    const list =
-      statuses.serialised?.(name, commit) ??
-      statuses.list(name, commit).then((found) => serialisedList(found.map(toText)))
+    const list = this.#parts.store.statuses.serialised(name, commit)
     return list instanceof Promise ? stored(list) : list
   }
 
@@ -320,29 +311,6 @@ export class StatusService {
    */
   async hasCommit(repository: Repository, commit: ObjectId): Promise<boolean> {
     return await this.#isThere(repository, commit)
-  }
-
-  async #statesOf(
-    name: RepositoryName,
-    commits: readonly ObjectId[],
-    failed: number | undefined,
-  ): Promise<readonly CommitState[]> {
-    const { statuses } = this.#parts.store
-    if (statuses.states) return await statuses.states(name, commits, failed)
-    const states: CommitState[] = []
-    // One after the other: a request for many must not take the place of many.
-    for (const commit of commits) {
-      const list = await this.#read(name, commit)
-      const { summary } = list
-      states.push(
-        await closing(list, async () =>
-          failed === undefined ? summary : { ...summary, failed: await failedContexts(list, failed) },
-        ),
-      )
-      // A list takes some milliseconds: others have their turn in between.
-      if (failed !== undefined && summary.state === 'failure') await setImmediate()
-    }
-    return states
   }
 
   async #isThere(repository: Repository, commit: ObjectId): Promise<boolean> {
@@ -358,10 +326,6 @@ export class StatusService {
     const known = this.#parts.commits.has(repository, commit)
     return known === true ? undefined : isThere(known)
   }
-}
-
-async function* onePage<T>(page: Promise<T>): AsyncGenerator<T> {
-  yield await page
 }
 
 async function isThere(commit: boolean | Promise<boolean>): Promise<void> {

@@ -15,6 +15,7 @@ function place(t: Test, options?: ConstructorParameters<typeof JournalStore>[1])
   let open: Store | undefined
   t.teardown(async () => await open?.close())
   return {
+    withoutLargeLists: true,
     open: async () => (open = guardStore(new JournalStore(path, options), { part: 'store', milliseconds: 10_000 })),
   }
 }

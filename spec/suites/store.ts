@@ -15,6 +15,8 @@ export interface StorePlace {
   open(): Promise<Store>
   /** Of a store that leaves out since when a status has been pending. */
   readonly withoutPendingSince?: true
+  /** Of a store whose lists are all sent from memory. */
+  readonly withoutLargeLists?: true
 }
 
 /** Makes a new, empty place for each call. What is still open at the end of `t` is closed then. */

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { isState, pendingSince, type Report, type StoredStatus } from '../../domain/commit-status.js'
+import { isState, pendingSince, type CommitState, type Report, type StoredStatus } from '../../domain/commit-status.js'
 import { ContextLimitReached } from '../../errors.js'
 import type { ObjectId } from '../../domain/object-id.js'
 import type { Eventual } from '../../concurrency/maybe-promise.js'
@@ -7,7 +7,7 @@ import { cacheShares } from '../../contracts/cache-shares.js'
 import { noopMeter, type Meter } from '../../contracts/meter.js'
 import { statusExtras, statusMembers, type SavedStatus } from '../../contracts/records.js'
 import type { RepositoryStatus } from '../../contracts/store-administration.js'
-import type { StatusStore } from '../../contracts/store.js'
+import type { WholeStatusStore } from '../../contracts/store.js'
 import { parseRepositoryName, type RepositoryName } from '../../domain/repository-name.js'
 import {
   LARGE_LIST_BYTES,
@@ -18,6 +18,7 @@ import {
 } from '../../domain/status-list.js'
 import { Gate } from '../../concurrency/semaphore.js'
 import { sizeOf } from '../queue-bounds.js'
+import { statesOfLists } from '../states-of-lists.js'
 import { StatusIds } from '../status-ids.js'
 import { Turns } from '../turns.js'
 import { CachedList } from './cached-list.js'
@@ -38,7 +39,7 @@ const MAX_READS = 64
 /** Lists at a time that are too large for the memory. Each takes some pages of it, for as long as its client reads. */
 const MAX_LARGE_LISTS = 64
 
-export class LevelStatuses implements StatusStore {
+export class LevelStatuses implements WholeStatusStore {
   readonly #database: LevelDatabase
   readonly #writer: LevelWriter
   readonly #lists: ReadCache<CachedList>
@@ -135,6 +136,14 @@ export class LevelStatuses implements StatusStore {
     const key = `${prefix(repository, commit)}${context}`
     const [value] = await this.#database.read([key])
     return value === undefined ? undefined : fromStored(repository, key, value)
+  }
+
+  async states(
+    repository: RepositoryName,
+    commits: readonly ObjectId[],
+    failed: number | undefined,
+  ): Promise<readonly CommitState[]> {
+    return await statesOfLists(this, repository, commits, failed)
   }
 
   async *pages(repository: RepositoryName, commit: ObjectId): AsyncGenerator<StoredStatus[]> {

@@ -7,7 +7,7 @@ import {
 } from '../../domain/commit-status.js'
 import type { ObjectId } from '../../domain/object-id.js'
 import type { SavedStatus } from '../../contracts/records.js'
-import type { StatusStore } from '../../contracts/store.js'
+import type { WholeStatusStore } from '../../contracts/store.js'
 import type { RepositoryName } from '../../domain/repository-name.js'
 import {
   LARGE_LIST_BYTES,
@@ -154,7 +154,7 @@ const COUNT: Statement = {
   text: 'SELECT count(*)::float8 AS count FROM commit_status.statuses WHERE repository = $1',
 }
 
-export class PostgresStatuses implements StatusStore {
+export class PostgresStatuses implements WholeStatusStore {
   readonly #database: PostgresDatabase
   readonly #writer: PostgresWriter<ReportRow, SavedStatus>
   readonly #lists: BatchLoader<AskedList, FoundRows>
