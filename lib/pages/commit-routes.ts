@@ -27,8 +27,8 @@ export function commitRoutes(parts: PagesParts): readonly Route[] {
   ): Promise<Answer> => {
     const frame = await frameOf(parts, request)
     const { owner = '', repo = '', sha = '' } = request.params
-    const caller = callerOf(frame)
-    const { found, commit, list } = await service.list(caller, repositoryName(owner, repo), () => fullCommitId(sha))
+    const read = await service.list(callerOf(frame), repositoryName(owner, repo), () => fullCommitId(sha))
+    const { found, commit, list } = read
     const look = await closing(list, async () => {
       const query = queryOf(request)
       const form = { skip: skipOf(query), isReloading: query.get('reload') !== 'off' }
@@ -40,10 +40,7 @@ export function commitRoutes(parts: PagesParts): readonly Route[] {
       const remembered = identity === undefined ? undefined : known.get(key)
       if (remembered) return remembered
       // With who reported, which the list that is sent does not say.
-      const shown =
-        list.length > LARGE_LIST_BYTES
-          ? await partOfList(list)
-          : wholeList(await service.statusList(caller, found.name, commit.hex))
+      const shown = list.length > LARGE_LIST_BYTES ? await partOfList(list) : wholeList(await service.storedList(read))
       return { key, ...form, ...at, ...shown }
     })
     if ('status' in look) return look

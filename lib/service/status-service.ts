@@ -56,10 +56,14 @@ export interface ReportBody {
 /** Which commit of a repository is meant. */
 export type FindCommit = (repository: Repository) => Eventual<ObjectId>
 
-/** The statuses of a commit, and what a caller may know of where it is. */
-export interface FoundList {
+/** A commit that a caller may read, and what the caller may know of where it is. */
+export interface FoundCommit {
   readonly found: FoundRepository
   readonly commit: ObjectId
+}
+
+/** The statuses of a commit. */
+export interface FoundList extends FoundCommit {
   /** As it is sent; to be closed. */
   readonly list: SentList
 }
@@ -144,11 +148,7 @@ export class StatusService {
    * @param commitOf called when the caller may; what it throws decides
    * @throws ServiceError
    */
-  findCommit(
-    caller: Caller,
-    name: RepositoryName | undefined,
-    commitOf: FindCommit,
-  ): Eventual<{ readonly found: FoundRepository; readonly commit: ObjectId }> {
+  findCommit(caller: Caller, name: RepositoryName | undefined, commitOf: FindCommit): Eventual<FoundCommit> {
     return andThen(this.find(caller, name), (found) =>
       andThen(commitOf(found.repository), (commit) => {
         const at = { found, commit }
@@ -171,7 +171,11 @@ export class StatusService {
 
   /** As `list`, for a program: all of it, however large, and who reported. */
   async statusList(caller: Caller, name: RepositoryName | undefined, sha: string): Promise<StoredList> {
-    const { found, commit } = await this.findCommit(caller, name, () => fullCommitId(sha))
+    return await this.storedList(await this.findCommit(caller, name, () => fullCommitId(sha)))
+  }
+
+  /** The statuses of a commit that has been found: all of them, however many, and who reported. */
+  async storedList({ found, commit }: FoundCommit): Promise<StoredList> {
     const statuses = await stored(this.#parts.store.statuses.list(found.name, commit))
     return { state: combinedState(statuses.map(({ state }) => state)), statuses }
   }

@@ -10,7 +10,7 @@ import type { ReportShape } from '../../domain/report.js'
 import type { RepositoryName } from '../../domain/repository-name.js'
 import type { InFlight } from '../../service/in-flight.js'
 import type { FoundRepository } from '../../service/repository-access.js'
-import type { StatusService } from '../../service/status-service.js'
+import type { FoundCommit, StatusService } from '../../service/status-service.js'
 import { readBytes, receiveReport } from '../body.js'
 import type { Answer } from '../exchange.js'
 import type { Call } from './api.js'
@@ -26,12 +26,6 @@ export interface OperationsParts {
   readonly contents: CommitContents
   readonly projects: Projects
   readonly inFlight: InFlight
-}
-
-/** A commit of a repository that the caller may read. */
-export interface FoundCommit {
-  readonly found: FoundRepository
-  readonly commit: ObjectId
 }
 
 /** What the compatible APIs are made of: what a client asks for, in our words. */
