@@ -15,11 +15,7 @@ export interface Setting {
   readonly isOption?: true
 }
 
-/**
- * Every setting. Relative paths: of a default, below this folder's parent; of a file, below the file's folder; of the
- * environment, below the working directory.
- */
-export const settings: readonly Setting[] = Object.freeze([
+const table = [
   {
     key: 'host',
     environment: 'COMMIT_STATUS_HOST',
@@ -271,7 +267,23 @@ export const settings: readonly Setting[] = Object.freeze([
     rule: { type: 'string', enum: ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] },
     meaning: 'lowest level of log lines to write; `debug` has a line for each request',
   },
-] satisfies Setting[])
+] as const satisfies readonly Setting[]
+
+/**
+ * Every setting. Relative paths: of a default, below this folder's parent; of a file, below the file's folder; of the
+ * environment, below the working directory.
+ */
+export const settings: readonly Setting[] = Object.freeze(table)
+
+/** The names of the settings whose default is of this type. */
+type KeyOf<T extends SettingValue> = Extract<(typeof table)[number], { readonly default: T }>['key']
+
+/** The default of a setting, for who has been given none. */
+export function defaultOf(key: KeyOf<number>): number
+export function defaultOf(key: KeyOf<string>): string
+export function defaultOf(key: string): SettingValue | undefined {
+  return settings.find((setting) => setting.key === key)?.default
+}
 
 /**
  * JSON schemas of the members of an object that holds these settings; a dot in a key is a nested object.

@@ -1,3 +1,4 @@
+import { defaultOf } from '../../config/settings.js'
 import { AuditedRepositories } from '../admin/audit-log.js'
 import { LocalAdministration, type AdministrationParts } from '../admin/local-administration.js'
 import { openSocket } from '../admin/server.js'
@@ -26,14 +27,12 @@ import { StatusService } from '../service/status-service.js'
 import { verdictRule } from '../domain/verdict/rule.js'
 import { levelFolder } from '../store/address.js'
 import type { CommitStatusService } from './commit-status-service.js'
+import { PART_MILLISECONDS } from './guarded-call.js'
 import { guardLogger, isIdentity } from './guarded-parts.js'
 import { openEdge } from './open-edge.js'
 import { openPages, type OwnPages } from './open-pages.js'
 import { openParts, type Parts } from './open-parts.js'
 import { checkOptions, type CommitStatusOptions } from './options.js'
-
-/** How long a part of the host may take for one answer. */
-const PART_MILLISECONDS = 10_000
 
 /** How long commands under way may take to finish when the service is closed. */
 const COMMAND_SECONDS = 4
@@ -67,7 +66,7 @@ export async function assemble(
 ): Promise<Assembled> {
   checkOptions(options)
   // Whatever may throw comes before the store, which would be left open.
-  const { trustedProxies = [], publicUrl = '' } = options
+  const { trustedProxies = [], publicUrl = '', limits = {} } = options
   const clientAddress = clientAddresses(trustedProxies)
   const isTrustedPeer = trustedPeers(trustedProxies)
   const address = new PublicAddress({ publicUrl, isTrustedPeer })
@@ -86,20 +85,21 @@ export async function assemble(
   const refs = new Refs(git)
   meter.gauge('openRepositories', () => commits.open)
   const events = new StatusEvents(logger)
-  const maxContexts = options.limits?.contexts ?? 1000
+  const maxContexts = limits.contexts ?? defaultOf('limits.contexts')
   const repositories = parts.folder ? new LookUps(parts.folder) : parts.repositories
   const { commits: cacheBytes } = cacheShares(options.cache?.megabytes)
   const confirmed = new ConfirmedCommits(commits, meter, cacheBytes)
   const found = { repositories, commits: confirmed, refs }
-  const waits = new Waits(options.limits?.waits ?? 10_000, store.statuses)
+  const waits = new Waits(limits.waits ?? defaultOf('limits.waits'), store.statuses)
   meter.gauge('waits', () => waits.size)
   const saved: Waits['changed'] = (...commit) => {
     waits.changed(...commit)
   }
   const statuses = new StatusService({ ...parts, ...found, saved, events, logger, meter, maxContexts })
   const authentication = new Authentication({ authenticator, failures, clientAddress, logger, meter })
-  const inFlight = new InFlight(options.limits?.requests ?? 1000, logger)
-  const waiting = new Waiting({ waits, inFlight, maxSeconds: options.limits?.waitSeconds ?? 30 })
+  const inFlight = new InFlight(limits.requests ?? defaultOf('limits.requests'), logger)
+  const maxSeconds = limits.waitSeconds ?? defaultOf('limits.waitSeconds')
+  const waiting = new Waiting({ waits, inFlight, maxSeconds })
   const unavailableReason = () => (inFlight.isClosing ? 'shutting down' : store.unavailableReason())
 
   const audited = new AuditedRepositories({

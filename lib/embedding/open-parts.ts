@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { defaultOf } from '../../config/settings.js'
 import { GrantPolicy } from '../auth/grants.js'
 import { MemoryFailureBudget } from '../auth/memory-failure-budget.js'
 import { Tokens } from '../auth/tokens.js'
@@ -60,7 +61,8 @@ export async function openParts(
     typeof options.store === 'string'
       ? await openStore(options.store, logger, meter, cacheShares(options.cache?.megabytes))
       : guardStore(options.store, guard('store'))
-  const { tokenPrefix: prefix = 'cst', limits: { tokens: most = 100 } = {} } = options
+  const { tokenPrefix: prefix = defaultOf('tokenPrefix'), limits: { tokens: most = defaultOf('limits.tokens') } = {} } =
+    options
   const tokens = new Tokens({ store: store.tokens, prefix, most, clock, logger })
   return {
     repositories,
@@ -91,7 +93,10 @@ async function repositoryFolder(path: string): Promise<RepositoryFolder> {
 
 function budgetOf(
   store: WholeStore,
-  { limit = 20, windowSeconds = 600 }: { limit?: number; windowSeconds?: number } = {},
+  {
+    limit = defaultOf('authFailures.limit'),
+    windowSeconds = defaultOf('authFailures.windowSeconds'),
+  }: { limit?: number; windowSeconds?: number } = {},
 ): Prompt<FailureBudget> {
   const memory = new MemoryFailureBudget({ limit, windowSeconds })
   return store.failureBudget?.({ limit, windowSeconds }, memory) ?? memory
