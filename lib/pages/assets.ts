@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { OutgoingHttpHeaders } from 'node:http'
+import { digestOf } from '../http/digest.js'
 import type { Route } from '../http/surface.js'
 
 const style = textOf('style.css')
@@ -31,7 +32,7 @@ export function assets({ base }: { readonly base: string }): readonly Route[] {
 
 function asset(path: RegExp, text: string, headers: OutgoingHttpHeaders): Route {
   const body = Buffer.from(text)
-  const digest = hash('sha256', body, 'base64url').slice(0, 22)
+  const digest = digestOf(body)
   return { name: 'page', method: 'GET', path, operation: () => ({ status: 200, body, digest, headers }) }
 }
 

@@ -1,6 +1,6 @@
-import { hash } from 'node:crypto'
 import type { State } from '../domain/commit-status.js'
 import { ServiceError } from '../errors.js'
+import { digestOf } from '../http/digest.js'
 import type { Route } from '../http/surface.js'
 import type { ObjectId } from '../domain/object-id.js'
 import { parseObjectId } from '../domain/object-id.js'
@@ -41,7 +41,7 @@ export function badgeRoutes(parts: PagesParts): readonly Route[] {
         return {
           status: 200,
           body,
-          digest: hash('sha256', body, 'base64url').slice(0, 22),
+          digest: digestOf(body),
           headers: {
             'Content-Type': 'image/svg+xml; charset=utf-8',
             'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'",

@@ -1,5 +1,5 @@
-import { hash } from 'node:crypto'
 import type { OutgoingHttpHeaders } from 'node:http'
+import { digestOf } from '../http/digest.js'
 import type { Answer } from '../http/exchange.js'
 import { STYLE_DIGEST } from './assets.js'
 import { visible } from './foreign-text.js'
@@ -55,7 +55,7 @@ export function pageAnswer(frame: PageFrame, page: Page, headers: OutgoingHttpHe
 /** A part of a page for others to take in: it has no head, and no stylesheet of ours. */
 export function htmlAnswer(content: Html, headers: OutgoingHttpHeaders = {}): Answer {
   const body = Buffer.from(content.toString())
-  const digest = hash('sha256', body, 'base64url').slice(0, 22)
+  const digest = digestOf(body)
   return { status: 200, body, digest, headers: { ...HEADERS, ...headers } }
 }
 

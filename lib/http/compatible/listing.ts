@@ -1,9 +1,9 @@
-import { hash } from 'node:crypto'
 import type { OutgoingHttpHeaders } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import type { CommitStatus } from '../../domain/commit-status.js'
 import type { ListedStatus, ReportedStatus, SentList, StatusList } from '../../domain/status-list.js'
 import { andThen, closing, type Eventual } from '../../concurrency/maybe-promise.js'
+import { digestOf } from '../digest.js'
 import type { Answer } from '../exchange.js'
 import type { Page } from './paging.js'
 
@@ -72,7 +72,7 @@ export class Listing {
     const making = shownOf(list, form)
       .then((shown) => {
         const body = Buffer.from(JSON.stringify(form.body(shown)))
-        const digest = hash('sha256', key, 'base64url').slice(0, 22)
+        const digest = digestOf(key)
         const answer = { status: 200, body, digest, headers: form.headers(shown) }
         this.#answers.set(key, answer)
         return answer
