@@ -95,7 +95,7 @@ export interface Administration {
   /** Counts what is in the store. @param top how many repositories are named, those with the most statuses */
   storeStatistics(top: number): Task<StoreStatistics>
   /**
-   * The lines of an export, in the form of export-format.ts. It fails at the first value that is damaged.
+   * The lines of an export, in the form of export-lines.ts. It fails at the first value that is damaged.
    * @param repository `null`: everything
    */
   exportStore(repository: string | null): Task<null, string>

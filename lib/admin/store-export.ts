@@ -4,7 +4,7 @@ import type { StatusPage, StoreContents } from '../contracts/store-administratio
 import type { Store } from '../contracts/store.js'
 import { batches, type Task } from '../concurrency/task.js'
 import type { RepositoryName } from '../domain/repository-name.js'
-import { ExportLines, type ExportRecord } from './export-format.js'
+import { ExportLines, type ExportRecord } from './export-lines.js'
 
 /** The lines of an export; without its last line, which is the end of its work, it is no export. */
 export async function* exportStore(

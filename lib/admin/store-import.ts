@@ -5,7 +5,8 @@ import type { StoreContents, StoreCounts } from '../contracts/store-administrati
 import type { Store } from '../contracts/store.js'
 import { batches, type Task } from '../concurrency/task.js'
 import type { RepositoryName } from '../domain/repository-name.js'
-import { ExportCheck, ExportUnsound, recordOf, repositoryOf } from './export-format.js'
+import { ExportCheck, ExportUnsound, recordOf } from './export-check.js'
+import { repositoryOf } from './export-lines.js'
 import { LineTooLong } from './ndjson.js'
 import { Spool } from './spool.js'
 

@@ -259,7 +259,7 @@ async function importsOfBefore(t: Test): Promise<void> {
   const lines = await itemsOf(from.service.admin.exportStore(from.repository))
   const bare = lines.slice(1, -1).map((line) => line.replace(/,"reporter":\{[^}]*\}/, ''))
   t.not(bare.join(), lines.slice(1, -1).join())
-  const { ExportLines } = await import('../../lib/admin/export-format.js')
+  const { ExportLines } = await import('../../lib/admin/export-lines.js')
   const made = new ExportLines()
   const first = made.first({ owner: 'alice', name: 'hello', full: 'alice/hello' })
   const { type: _, repository: _full, ...status } = JSON.parse(bare.at(-1) ?? '') as Record<string, string>

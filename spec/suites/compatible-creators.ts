@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { ExportLines } from '../../lib/admin/export-format.js'
+import { ExportLines } from '../../lib/admin/export-lines.js'
 import type { CommitStatusOptions } from '../../lib/index.js'
 import { ApiClient, shown, type Dialect, type Shown } from '../fixtures/api-client.js'
 import { embed, listen } from '../fixtures/embedded.js'
