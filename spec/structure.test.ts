@@ -22,10 +22,10 @@ const lib = sourcesIn('lib')
  */
 const owners = {
   '@node-rs/crc32': ['lib/store/level/files/checksum.ts'],
+  '@remix-run/html-template': ['lib/pages/html.ts'],
   ajv: ['lib/domain/schema.ts'],
   'badge-maker': ['lib/pages/badge.ts'],
   dataloader: ['lib/store/postgres/batch-loader.ts'],
-  'hono/html': ['lib/pages/html.ts'],
   'ipaddr.js': ['lib/contracts/client-key.ts'],
   level: ['lib/store/level/database.ts'],
   'lru-cache': [

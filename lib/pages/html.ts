@@ -1,17 +1,25 @@
-import { html as template, raw } from 'hono/html'
+import { html as template, type SafeHtml } from '@remix-run/html-template'
 
 /** A piece of a page, in which every text has been escaped. */
-export type Html = ReturnType<typeof raw>
+export type Html = SafeHtml
 
 /** What may stand in a piece: texts are escaped, pieces are not. */
 export type Content = Html | string | number | false | undefined | readonly Content[]
 
-/** A tagged template that escapes, in attributes too; those must have double quotes. */
+/** A tagged template that escapes, in attributes too; those must have quotes. */
 export function html(strings: TemplateStringsArray, ...values: readonly Content[]): Html {
-  const made = template(unindented(strings), ...values)
-  /* c8 ignore next -- its type allows promises in it, ours does not */
-  if (made instanceof Promise) throw new TypeError('there is no promise in a page')
-  return made
+  return template(unindented(strings), ...values.map(shown))
+}
+
+type Shown = Html | string | number | undefined | Shown[]
+
+/** Leaves out what is false: a condition that does not hold shows nothing. */
+function shown(value: Content): Shown {
+  return value === false ? undefined : isList(value) ? value.map(shown) : value
+}
+
+function isList(value: Content): value is readonly Content[] {
+  return Array.isArray(value)
 }
 
 /** Of each template once; the indentation is for who reads the source. Values are not touched. */
