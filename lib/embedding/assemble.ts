@@ -11,8 +11,11 @@ import { loadLibgit2 } from '../git/nodegit.js'
 import { ConfirmedCommits } from '../git/confirmed-commits.js'
 import { LookUps } from '../git/look-ups.js'
 import { Refs } from '../git/refs.js'
+import { strictApi } from '../http/api/routes.js'
 import { Authentication, callerOf } from '../http/authentication.js'
 import { clientAddresses, trustedPeers } from '../http/client-address.js'
+import { createDispatcher, type Handler } from '../http/dispatcher.js'
+import { metricsSurface } from '../http/metrics.js'
 import { PublicAddress } from '../http/public-address.js'
 import { Waiting } from '../http/waiting.js'
 import { cacheShares } from '../contracts/cache-shares.js'
@@ -29,7 +32,7 @@ import { levelFolder } from '../store/address.js'
 import type { CommitStatusService } from './commit-status-service.js'
 import { PART_MILLISECONDS } from './guarded-call.js'
 import { guardLogger, isIdentity } from './guarded-parts.js'
-import { openEdge } from './open-edge.js'
+import { openCompatibleApis } from './open-compatible-apis.js'
 import { openPages, type OwnPages } from './open-pages.js'
 import { openParts, type Parts } from './open-parts.js'
 import { checkOptions, type CommitStatusOptions } from './options.js'
@@ -45,12 +48,16 @@ interface Inner {
   readonly pages?: OwnPages
   /** What links to sign in begin with. */
   readonly signInAddress?: () => string
+  /** Whether the handler answers for measurements, too. */
+  readonly servesMetrics?: boolean
 }
 
 /** A service, and what only a server of ours needs of it. */
 export interface Assembled {
   readonly service: CommitStatusService
   readonly meter: Meter
+  /** Answers for measurements and nothing else; absent where nothing is measured. */
+  readonly metricsHandler?: Handler
   /** Ends the commands under way, and closes their socket: a first step of `service.close()`. */
   readonly stopCommands: () => Promise<void>
   /** Answers everybody who waits with what is there; from then on nobody waits. */
@@ -62,7 +69,7 @@ export interface Assembled {
  */
 export async function assemble(
   options: CommitStatusOptions,
-  { partMilliseconds = PART_MILLISECONDS, pages: ownPages, signInAddress }: Inner = {},
+  { partMilliseconds = PART_MILLISECONDS, pages: ownPages, signInAddress, servesMetrics = false }: Inner = {},
 ): Promise<Assembled> {
   checkOptions(options)
   // Whatever may throw comes before the store, which would be left open.
@@ -139,7 +146,7 @@ export async function assemble(
   const pages = options.pages ?? ownPages
   const guard = { part: 'pages', milliseconds: partMilliseconds }
   const ours = options.authenticator ? undefined : administration
-  const room = () =>
+  const pagesSurface =
     pages &&
     openPages(pages, {
       ...parts,
@@ -154,12 +161,31 @@ export async function assemble(
       meter,
       guard,
     })
-  const rooms = [room()].filter((each) => each !== undefined)
+  const api = strictApi({ service: statuses, authentication, inFlight, unavailableReason })
+  const compatible = openCompatibleApis(options, {
+    service: statuses,
+    authentication,
+    inFlight,
+    refs,
+    git,
+    address,
+    folder: parts.folder,
+  })
+  const measurements = prometheus && metricsSurface(async () => await prometheus.read())
+  const edge = { inFlight, waiting, logger, meter }
 
   const service: CommitStatusService = {
-    handler: openEdge(options, {
-      ...{ service: statuses, authentication, inFlight, waiting, unavailableReason, rooms, logger, meter },
-      ...{ refs, git, address, folder: parts.folder },
+    handler: createDispatcher({
+      ...edge,
+      surfaces: [
+        ...compatible.ofHosts,
+        api,
+        ...compatible.mounted,
+        ...(pagesSurface ? [pagesSurface] : []),
+        ...(measurements && servesMetrics ? [measurements] : []),
+      ],
+      // A service of its own shows people a page for what nobody knows.
+      rest: (ownPages && pagesSurface) ?? api,
     }),
     report: async (repository, sha, report, user) => {
       const caller = user === undefined ? { host: true as const } : callerFor(user)
@@ -229,7 +255,14 @@ export async function assemble(
         }
       })()),
   }
-  return { service, meter, stopCommands, endWaits: async () => await waits.close() }
+  const metricsHandler = measurements && createDispatcher({ ...edge, surfaces: [measurements], rest: measurements })
+  return {
+    service,
+    meter,
+    ...(metricsHandler && { metricsHandler }),
+    stopCommands,
+    endWaits: async () => await waits.close(),
+  }
 }
 
 /** What an admin works on; what the host has in place of ours is the host's to administer. */

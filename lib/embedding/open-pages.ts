@@ -6,7 +6,7 @@ import { CommitLog } from '../git/commit-log.js'
 import type { GitProcesses } from '../git/git-process.js'
 import type { Refs } from '../git/refs.js'
 import type { PublicAddress } from '../http/public-address.js'
-import type { Room } from '../http/surface.js'
+import type { Surface } from '../http/surface.js'
 import type { Logger } from '../contracts/logger.js'
 import type { Meter } from '../contracts/meter.js'
 import { createPages } from '../pages/pages.js'
@@ -54,7 +54,7 @@ export interface OpenPagesParts extends Pick<Parts, 'folder' | 'failures' | 'clo
 }
 
 /** Puts the pages together. */
-export function openPages(pages: HostPages | OwnPages, parts: OpenPagesParts): Room {
+export function openPages(pages: HostPages | OwnPages, parts: OpenPagesParts): Surface {
   const { statuses, refs, git, tokens, folder, clientAddress, failures, logger, address } = parts
   const { base = '' } = pages
   const [url, command] = 'session' in pages ? [pages.signInUrl, undefined] : [pages.url, pages.command]
@@ -71,7 +71,7 @@ export function openPages(pages: HostPages | OwnPages, parts: OpenPagesParts): R
   const sessions = 'sessions' in pages ? pages.sessions : undefined
   return createPages({
     base,
-    isAlone: !('session' in pages),
+    isBaseOptional: !('session' in pages),
     service: statuses,
     refs,
     log: new CommitLog(git),

@@ -26,6 +26,14 @@ export interface Answer {
   readonly waited?: number
 }
 
+/** An answer for which a client may wait. */
+export interface WaitedAnswer extends Answer {
+  /** Whether it is still to come; absent: while the client knows the list by its entity tag. */
+  readonly isPending?: boolean
+  /** Milliseconds after which it may be another one although nothing changes. */
+  readonly changesIn?: number
+}
+
 /** One request and its answer: everything is answered here, and every answer is logged and measured here. */
 export class Exchange {
   readonly request: IncomingMessage

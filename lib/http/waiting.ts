@@ -1,28 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { parseObjectId } from '../domain/object-id.js'
 import type { Eventual } from '../concurrency/maybe-promise.js'
-import type { RepositoryName } from '../domain/repository-name.js'
+import { repositoryName } from '../domain/repository-name.js'
 import type { InFlight } from '../service/in-flight.js'
 import type { Waits } from '../service/waits.js'
-import { isKnown, type Answer } from './exchange.js'
+import { isKnown, type WaitedAnswer } from './exchange.js'
 import { preferredWait } from './preference.js'
-
-/** An answer for which a client may wait. */
-export interface WaitedAnswer extends Answer {
-  /** Whether it is still to come; absent: while the client knows the list by its entity tag. */
-  readonly isPending?: boolean
-  /** Milliseconds after which it may be another one although nothing changes. */
-  readonly changesIn?: number
-}
-
-/** Who may wait, and for what. */
-export interface WaitingRequest {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
-  /** `undefined` for a name that breaks the name rules. */
-  readonly name: RepositoryName | undefined
-  readonly sha: string
-}
+import type { Request } from './surface.js'
 
 type Look = () => Eventual<WaitedAnswer>
 
@@ -42,22 +26,26 @@ export class Waiting {
     this.#maxSeconds = maxSeconds
   }
 
+  /** How many seconds a client waits for another answer. */
+  secondsOf(request: IncomingMessage): number {
+    return Math.min(preferredWait(request), this.#maxSeconds)
+  }
+
   /**
+   * Answers when there is another answer, or after so many seconds.
+   * @param request whose path names a commit
    * @param first looks for the first time, as a request among others
    * @param look the same without being counted: those who wait take turns
    */
-  answer(waiting: WaitingRequest, first: Look, look: Look): Eventual<WaitedAnswer> {
-    const seconds = Math.min(preferredWait(waiting.request), this.#maxSeconds)
-    return seconds > 0 ? this.#waited(waiting, seconds, first, look) : first()
-  }
-
-  async #waited(
-    { request, response, name, sha }: WaitingRequest,
+  async answer(
+    request: Request,
+    response: ServerResponse,
     seconds: number,
     first: Look,
     look: Look,
   ): Promise<WaitedAnswer> {
-    const commit = parseObjectId(sha)
+    const { owner = '', repo = '', sha = '' } = request.params
+    const [name, commit] = [repositoryName(owner, repo), parseObjectId(sha)]
     const wait = name && commit ? this.#waits.begin(name, commit) : undefined
     if (!wait) return await first()
     // Nobody is there to be answered any more, or so it seems: who goes away closes the sending side first.

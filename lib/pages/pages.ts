@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import { ServiceError } from '../errors.js'
 import { RepositoryUnreadable } from '../git/commits.js'
-import { pathOf } from '../http/request-target.js'
-import type { Room, Route } from '../http/surface.js'
+import { originForm, pathOf } from '../http/request-target.js'
+import { errorAnswer } from '../http/exchange.js'
+import type { Request, Route, Surface } from '../http/surface.js'
 import { errorPage } from './error-page.js'
 import { assets } from './assets.js'
 import { badgeRoutes } from './badge-routes.js'
@@ -19,9 +20,9 @@ import { NOBODY, type Visitor, type Visitors } from './visitor.js'
 const OURS = /^\/(?:$|(?:repos|settings|sign-in|sign-out)(?:\/|$)|(?:style\.css|icon\.svg|marks\.js)$)/
 
 /** The pages for people: thin, over the same service as the API. */
-export function createPages(given: PagesParts): Room {
+export function createPages(given: PagesParts): Surface {
   const parts = { ...given, visitors: askedOnce(given.visitors) }
-  const { base, isAlone } = parts
+  const { base, isBaseOptional } = parts
   const routes = [
     ...commitRoutes(parts),
     ...repositoryRoutes(parts),
@@ -29,22 +30,22 @@ export function createPages(given: PagesParts): Room {
     ...homeRoutes(parts),
     ...tokenRoutes(parts),
     ...sessionRoutes(parts),
-    ...assets(parts),
   ]
   return {
-    isAlone,
-    addressOf(url) {
+    addressOf(request) {
+      const url = wholeUrl(request)
       const path = pathOf(url)
       const isBelow = path === base || path.startsWith(`${base}/`)
-      if (!isBelow && !isAlone) return undefined
+      if (!isBelow && !isBaseOptional) return undefined
       const inside = (isBelow ? path.slice(base.length) : path) || '/'
       return OURS.test(inside) ? inside + url.slice(path.length) : undefined
     },
-    routes: [...routes, ...otherWays(base, routes)].map((route) => ({
+    routes: [...routes, ...otherWays(base, routes), ...assets(parts)].map((route) => ({
       ...route,
       operation: async (...asked) => await readable(async () => await route.operation(...asked)),
     })),
     async refuse(error, request) {
+      if (!OURS.test(request.path) && !isForPeople(request)) return errorAnswer(error)
       // Identifying the visitor may itself be what failed.
       const frame = await frameOf(parts, request).catch(() => ({ base, visitor: NOBODY }))
       // As a private repository looks to those who may not read it, so does a missing one; nobody logs in by HTTP.
@@ -53,6 +54,17 @@ export function createPages(given: PagesParts): Room {
         : errorPage(frame, error)
     },
   }
+}
+
+/** As the client has sent it: hosts take away what they have mounted the handler at. */
+function wholeUrl(request: IncomingMessage): string {
+  const original = 'originalUrl' in request ? request.originalUrl : undefined
+  return originForm(typeof original === 'string' ? original : String(request.url))
+}
+
+/** Whether a browser asks for what no program would: no path of an API. */
+function isForPeople({ path, headers }: Request): boolean {
+  return !/^\/(?:healthz|(?:[^/]+\/)?api)(?:\/|$)/.test(path) && (headers.accept ?? '').includes('text/html')
 }
 
 /** Addresses that people write for those of the pages: with a slash at the end. */

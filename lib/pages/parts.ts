@@ -19,8 +19,8 @@ import type { Visitors } from './visitor.js'
 export interface PagesParts {
   /** What the addresses of pages begin with; empty, or with a slash in front and none at the end. */
   readonly base: string
-  /** Whether the server is ours alone: then what does not begin with the base is ours, too. */
-  readonly isAlone: boolean
+  /** Whether a proxy may have taken the base off. */
+  readonly isBaseOptional: boolean
   readonly service: StatusService
   readonly refs: Refs
   readonly log: CommitLog

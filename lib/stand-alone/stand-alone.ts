@@ -2,8 +2,6 @@ import type { AddressInfo } from 'node:net'
 import { pino } from 'pino'
 import { assemble, type Assembled } from '../embedding/assemble.js'
 import { errorMessage, StartError } from '../errors.js'
-import type { Handler } from '../http/dispatcher.js'
-import { metricsHandler } from '../http/metrics.js'
 import { systemClock, type Clock } from '../contracts/clock.js'
 import type { Logger } from '../contracts/logger.js'
 import { HttpServer } from './http-server.js'
@@ -55,6 +53,7 @@ export async function startStandAlone(
   const assembled = await assemble(options, {
     ...(pages && { pages: { ...pages, command } }),
     signInAddress: () => publicUrl.replace(/\/+$/, '') || url,
+    servesMetrics: settings.metrics === 'main',
   })
   let listening: AddressInfo
   let servers: readonly HttpServer[]
@@ -79,15 +78,12 @@ export async function startStandAlone(
 
 /** @throws StartError, and then nothing listens */
 async function listen(
-  { service, meter }: Assembled,
+  { service, meter, metricsHandler }: Assembled,
   { host, port, metrics, limits }: Settings,
   logger: Logger,
 ): Promise<{ listening: AddressInfo; servers: HttpServer[] }> {
-  const { handler } = service
-  const measured = service.metrics && metricsHandler({ metrics: service.metrics, logger, meter })
-  const both = measured && metrics === 'main' ? beside(measured, handler) : undefined
-  const main = new HttpServer(both ?? handler, limits, logger, meter)
-  const apart = measured && !both ? new HttpServer(measured, limits, logger, meter) : undefined
+  const main = new HttpServer(service.handler, limits, logger, meter)
+  const apart = metricsHandler && metrics !== 'main' ? new HttpServer(metricsHandler, limits, logger, meter) : undefined
   if (apart) {
     const colon = metrics.lastIndexOf(':')
     const [name, number] = [metrics.slice(0, colon).replace(/^\[(.*)\]$/, '$1'), metrics.slice(colon + 1)]
@@ -104,15 +100,6 @@ async function listen(
   } catch (error) {
     await apart?.close()
     throw error
-  }
-}
-
-/** What the first one does not answer, the second does. */
-function beside(first: Handler, second: Handler): Handler {
-  return (request, response) => {
-    first(request, response, () => {
-      second(request, response)
-    })
   }
 }
 

@@ -1,90 +1,92 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
+import { andThen } from '../../concurrency/maybe-promise.js'
 import { ServiceError } from '../../errors.js'
-import { andThen, type Eventual } from '../../concurrency/maybe-promise.js'
-import type { Logger } from '../../contracts/logger.js'
-import type { Meter } from '../../contracts/meter.js'
-import type { InFlight } from '../../service/in-flight.js'
 import { STRICT_MOUNT } from '../api-paths.js'
 import type { Authentication } from '../authentication.js'
-import { Exchange, errorAnswer, type Answer } from '../exchange.js'
-import { refuseMalformedEscapes, refuseTransferCodings, type Handler } from '../dispatcher.js'
+import { errorAnswer } from '../exchange.js'
 import type { PublicAddress } from '../public-address.js'
-import { originForm, pathOf, queryOf } from '../request-target.js'
-import type { CompatibleApi, Refused, Route } from './api.js'
+import { originForm, queryOf } from '../request-target.js'
+import type { Operation, Request, Surface } from '../surface.js'
+import type { CompatibleApi, Route } from './api.js'
 import { actsForAnother } from './credentials.js'
 
-export interface CompatibleHandlerParts {
-  readonly apis: readonly CompatibleApi[]
-  /** The one that some hosts have under `/api/v1`. */
-  readonly ofHosts: CompatibleApi
-  /** Those hosts, in lower case. */
-  readonly hosts: ReadonlySet<string>
-  /** Answers the rest. */
-  readonly rest: Handler
+export interface CompatibleParts {
   readonly address: PublicAddress
   readonly authentication: Authentication
-  readonly inFlight: InFlight
-  readonly logger: Logger
-  readonly meter: Meter
 }
 
-/** An API, and where a request has found it. */
-interface Place {
-  readonly api: CompatibleApi
-  readonly mount: string
-  /** Whether it is on a host of its own. */
-  readonly isOfHost: boolean
+/** A compatible API under each of its mounts. */
+export function compatibleSurfaces(api: CompatibleApi, parts: CompatibleParts): Surface[] {
+  return api.mounts.map((mount) =>
+    surfaceOf(
+      api,
+      mount,
+      parts,
+      () => true,
+      (request) => parts.address.of(request),
+    ),
+  )
 }
 
-/** Answers what is under the mounts of compatible APIs, and hands on the rest. */
-export function createCompatibleHandler(parts: CompatibleHandlerParts): Handler {
-  const { address, authentication, inFlight, hosts, ofHosts } = parts
-  const places = parts.apis.flatMap((api) => api.mounts.map((mount) => ({ api, mount, isOfHost: false })))
+/**
+ * A compatible API in the place of the strict one, for clients that call one of some hosts.
+ * @param hosts in lower case
+ */
+export function hostSurface(api: CompatibleApi, hosts: ReadonlySet<string>, parts: CompatibleParts): Surface {
+  const { address } = parts
+  const isOfHost = (request: IncomingMessage): boolean => hosts.has(address.called(request).host)
+  return surfaceOf(api, STRICT_MOUNT, parts, isOfHost, (request) => address.ofHost(request))
+}
 
-  const placeOf = (request: IncomingMessage, url: string): Place | undefined => {
-    if (isBelow(url, STRICT_MOUNT))
-      return hosts.size > 0 && hosts.has(address.called(request).host)
-        ? { api: ofHosts, mount: STRICT_MOUNT, isOfHost: true }
-        : undefined
-    return places.find(({ mount }) => isBelow(url, mount))
-  }
+/**
+ * @param isMeant whether a request below the mount is for this API
+ * @param rootOf absolute address of the service
+ */
+function surfaceOf(
+  api: CompatibleApi,
+  mount: string,
+  { authentication }: CompatibleParts,
+  isMeant: (request: IncomingMessage) => boolean,
+  rootOf: (request: IncomingMessage) => string,
+): Surface {
+  const routes = api.routes.map((route) => ({ ...route, path: below(mount, route.path) }))
 
-  const answer = ({ api, mount, isOfHost }: Place, request: IncomingMessage, response: ServerResponse): void => {
-    const method = request.method === 'HEAD' ? 'GET' : String(request.method)
-    const { path, query, route } = targetOf(api, method, originForm(String(request.url)).slice(mount.length))
-    const root = isOfHost ? address.ofHost(request) : address.of(request)
-    const base = root + mount
-    let params: Refused['params'] = {}
-
-    const checked = (): Eventual<Answer> => {
-      refuseMalformedEscapes(path) // 400
-      refuseTransferCodings(request) // 501
-      if (!route) throw new ServiceError(methodsOf(api, path).length > 0 ? 'method_not_allowed' : 'path_unknown')
-      params = paramsOf(route, path)
+  const operationOf =
+    (route: Route): Operation =>
+    (request, response) => {
       const authenticate = () => authentication.caller(request, api.credentials)
       return andThen(authenticate(), (caller) => {
         // 401, 403, 429
+        const query = request.search === '' ? noQuery : new URLSearchParams(queryOf(request.url))
         if (actsForAnother(request, query)) throw new ServiceError('sudo_denied') // 403
-        return route.operation({ request, response, caller, authenticate, params, query, base, root })
+        const root = rootOf(request)
+        const params = paramsOf(route, request)
+        return route.operation({ request, response, caller, authenticate, params, query, base: root + mount, root })
       })
     }
-    const operation = () => inFlight.entered(checked) // 503
-    const refuse = (error: ServiceError): Answer => {
-      const { headers } = errorAnswer(error)
-      const allow = error.code === 'method_not_allowed' && { Allow: methodsOf(api, path).join(', ') }
-      const refused = { ...(route && { route }), params, base }
-      return { ...api.errorAnswer(error, refused), headers: { ...headers, ...allow } }
-    }
-    const { logger, meter } = parts
-    const { headers } = api
-    void new Exchange(request, response, route?.name ?? 'other', { logger, meter, headers }).answer(operation, refuse)
-  }
 
-  return (request, response, next) => {
-    const place = placeOf(request, originForm(String(request.url)))
-    if (place) answer(place, request, response)
-    else parts.rest(request, response, next)
+  return {
+    addressOf(request) {
+      const url = originForm(String(request.url))
+      return isBelow(url, mount) && isMeant(request) ? url : undefined
+    },
+    headers: api.headers,
+    countsUnknown: true,
+    routes: routes.map((route) => ({ ...route, name: route.name ?? 'other', operation: operationOf(route) })),
+    refuse(error, request) {
+      const method = request.method === 'HEAD' ? 'GET' : request.method
+      const route = routes.find((one) => one.method === method && one.path.test(request.path))
+      // Of a path that has been checked: what is malformed cannot be decoded.
+      const params = route && error.code === 'commit_not_found' ? paramsOf(route, request) : {}
+      const refused = { ...(route && { route }), params, base: rootOf(request) + mount }
+      return { ...api.errorAnswer(error, refused), headers: errorAnswer(error).headers ?? {} }
+    },
   }
+}
+
+/** The pattern of a whole path. */
+function below(mount: string, path: RegExp): RegExp {
+  return new RegExp(path.source.replace('^', `^${mount}`))
 }
 
 function isBelow(url: string, mount: string): boolean {
@@ -93,30 +95,12 @@ function isBelow(url: string, mount: string): boolean {
   return behind === '' || behind === '/' || behind === '?'
 }
 
-/** What a client asks for. */
-interface Target {
-  readonly path: string
-  readonly query: URLSearchParams
-  /** Absent where none fits. */
-  readonly route: Route | undefined
-}
-
 const noQuery = new URLSearchParams()
 
-function targetOf({ routes }: CompatibleApi, method: string, url: string): Target {
-  const path = pathOf(url)
-  const query = path.length === url.length ? noQuery : new URLSearchParams(queryOf(url))
-  return { path, query, route: routes.find((one) => one.method === method && one.path.test(path)) }
-}
-
-function methodsOf({ routes }: CompatibleApi, path: string): string[] {
-  const methods = routes.filter((route) => route.path.test(path)).map(({ method }) => method)
-  return [...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))]
-}
-
-function paramsOf({ path }: Route, text: string): Record<string, string> {
+/** Those of the route alone: polka has those of every route that fits. */
+function paramsOf({ path }: Route, request: Request): Record<string, string> {
   const params: Record<string, string> = {}
-  const groups = path.exec(text)?.groups ?? params
+  const groups = path.exec(request.path)?.groups ?? params
   for (const name in groups) params[name] = decode(String(groups[name]))
   return params
 }

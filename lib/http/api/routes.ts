@@ -1,0 +1,150 @@
+import { readFileSync } from 'node:fs'
+import { andThen } from '../../concurrency/maybe-promise.js'
+import { MAX_FAILED, shownStatus } from '../../domain/commit-status.js'
+import { repositoryName, type RepositoryName } from '../../domain/repository-name.js'
+import { parseVerdictQuery } from '../../domain/verdict/rule.js'
+import { ServiceError } from '../../errors.js'
+import type { InFlight } from '../../service/in-flight.js'
+import { fullCommitId, type StatusService } from '../../service/status-service.js'
+import type { Authentication } from '../authentication.js'
+import { readJson, receiveReport } from '../body.js'
+import { digestOf } from '../digest.js'
+import { errorAnswer, listAnswer, type Answer } from '../exchange.js'
+import { originForm, queryOf } from '../request-target.js'
+import type { Operation, Request, Surface } from '../surface.js'
+
+export interface ApiParts {
+  readonly service: StatusService
+  readonly authentication: Authentication
+  readonly inFlight: InFlight
+  /** `undefined` when the service accepts reports, else the reason. */
+  readonly unavailableReason: () => string | undefined
+}
+
+/** The API as OpenAPI 3.1; its answer is without the white space of the file. */
+// eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a file of ours, which a spec looks into
+const openApi = JSON.parse(readFileSync(new URL('../openapi.json', import.meta.url), 'utf8')) as object
+
+const OURS = /^\/api\/v1(?:[/?]|$)/
+
+/** Of a server alone, also where its health is. */
+const ALONE = /^\/(?:api\/v1|healthz)(?:[/?]|$)/
+
+/** The strict API. The first check of an operation that fails decides (api.md); here the status codes of each. */
+export function strictApi({ service, authentication, inFlight, unavailableReason }: ApiParts): Surface {
+  const list: Operation = (request) => {
+    const [name, sha] = commitOf(request)
+    const caller = authentication.caller(request) // 401, 403, 429
+    const found = andThen(caller, (known) => service.list(known, name, () => fullCommitId(sha))) // 401, 404, 422
+    return andThen(found, ({ list }) => listAnswer(list, inFlight))
+  }
+
+  const verdict: Operation = async (request) => {
+    const caller = await authentication.caller(request) // 401, 403, 429
+    const readRule = () => parseVerdictQuery(queryOf(request.url)) // 422
+    const judged = await service.verdict(caller, ...commitOf(request), readRule) // 401, 404, 422
+    const { changesIn } = judged
+    return { ...tagged(judged.verdict), isPending: judged.verdict.verdict === 'pending', changesIn }
+  }
+
+  const states: Operation = async (request) => {
+    const caller = await authentication.caller(request) // 401, 403, 429
+    const query = new URLSearchParams(queryOf(request.url))
+    const shas = query.getAll('sha')
+    const readFailed = () => failedAsked(query.getAll('failed')) // 422
+    const [name] = commitOf(request)
+    const found = await service.states(caller, name, shas, readFailed) // 401, 404, 422
+    // What everybody may read, pages of others may show: a log of cgit marks its commits.
+    const headers = caller.user === undefined ? { 'Access-Control-Allow-Origin': '*' } : {}
+    return { ...tagged(found), headers }
+  }
+
+  const report: Operation = async (request, response) => {
+    const caller = await authentication.caller(request) // check 1: 401, 403, 429
+    const readBody = () =>
+      receiveReport(
+        inFlight,
+        () => readJson(request, response), // checks 5, 6: 413, 400
+        () => authentication.caller(request), // check 1 again, when the body was late
+      )
+    const { status } = await service.report(caller, ...commitOf(request), readBody) // checks 2 to 9: 401, 403, 404, 422
+    return { status: 201, body: shownStatus(status), reporter: status.reporter }
+  }
+
+  const health: Operation = () => {
+    const reason = unavailableReason()
+    return reason === undefined ? { status: 200, body: { status: 'ok' } } : { status: 503, body: { status: reason } }
+  }
+
+  const document = tagged(openApi)
+
+  return {
+    addressOf(request, isAlone) {
+      const url = originForm(String(request.url))
+      return (isAlone ? ALONE : OURS).test(url) ? url : undefined
+    },
+    // Patterns, since polka's own would take any letter case and a slash at the end. The most used first: each is
+    // tried.
+    routes: [
+      {
+        name: 'list',
+        method: 'GET',
+        path: /^\/api\/v1\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)\/commits\/(?<sha>[^/]+)\/statuses$/,
+        operation: list,
+        mayWait: true,
+      },
+      {
+        name: 'report',
+        method: 'POST',
+        path: /^\/api\/v1\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)\/statuses\/(?<sha>[^/]+)$/,
+        operation: report,
+      },
+      {
+        name: 'verdict',
+        method: 'GET',
+        path: /^\/api\/v1\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)\/commits\/(?<sha>[^/]+)\/verdict$/,
+        operation: verdict,
+        mayWait: true,
+      },
+      {
+        name: 'states',
+        method: 'GET',
+        path: /^\/api\/v1\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)\/states$/,
+        operation: states,
+      },
+      { name: 'healthz', method: 'GET', path: /^\/healthz$/, operation: health, isAlwaysOpen: true },
+      {
+        name: 'other',
+        method: 'GET',
+        path: /^\/api\/v1\/openapi\.json$/,
+        operation: () => document,
+        isAlwaysOpen: true,
+      },
+    ],
+    refuse: errorAnswer,
+  }
+}
+
+/** A JSON answer with an entity tag. */
+function tagged(content: object): Answer {
+  const body = Buffer.from(JSON.stringify(content))
+  return { status: 200, body, digest: digestOf(body) }
+}
+
+/**
+ * How many contexts that failed are to be told of each commit.
+ * @throws ServiceError `parameter_invalid`
+ */
+function failedAsked([text, ...more]: readonly string[]): number | undefined {
+  if (text === undefined) return undefined
+  const count = Number(text)
+  if (more.length > 0 || !/^[1-9]\d?$/.test(text) || count > MAX_FAILED)
+    throw new ServiceError('parameter_invalid', { text: `failed must be given once, 1 to ${MAX_FAILED}` })
+  return count
+}
+
+/** What an address names; without a name where it breaks the name rules. */
+function commitOf({ params }: Request): readonly [name: RepositoryName | undefined, sha: string] {
+  const { owner = '', repo = '', sha = '' } = params
+  return [repositoryName(owner, repo), sha]
+}
