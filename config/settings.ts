@@ -249,7 +249,8 @@ const table = [
     environment: 'COMMIT_STATUS_CACHE_MEGABYTES',
     default: 64,
     rule: { type: 'integer', minimum: 1, maximum: 1_048_576 },
-    meaning: 'memory for what is read again and again, in megabytes: lists, commits, tokens and grants together',
+    meaning:
+      'memory for what is read again and again, in megabytes: all caches together, beside 8 MB of LevelDB itself',
     isOption: true,
   },
   {

@@ -4,8 +4,22 @@ import type { CacheName } from './meter.js'
 /** Bytes that each cache may take, about: as V8 counts them, with what a cache needs itself. */
 export type CacheShares = Readonly<Record<CacheName, number>>
 
-/** Shares the setting `cache.megabytes` out. A commit that is remembered saves as much as a list, and is smaller. */
+/**
+ * Shares the setting `cache.megabytes` out. A commit that is remembered saves as much as a list, and is smaller; an
+ * answer of another API stands beside its list.
+ */
 export function cacheShares(megabytes = defaultOf('cache.megabytes')): CacheShares {
-  const sixteenth = (megabytes * 1024 * 1024) / 16
-  return { lists: 8 * sixteenth, commits: 6 * sixteenth, tokens: sixteenth, grants: sixteenth }
+  const share = (megabytes * 1024 * 1024) / 64
+  return {
+    lists: 21 * share,
+    commits: 16 * share,
+    answers: 8 * share,
+    tokens: 4 * share,
+    grants: 4 * share,
+    counts: 4 * share,
+    pages: 3 * share,
+    logs: 2 * share,
+    contents: share,
+    refs: share,
+  }
 }

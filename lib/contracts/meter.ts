@@ -3,7 +3,8 @@ import type { State } from '../domain/commit-status.js'
 /** What a request was about, as far as a metric may show it: no name, user or token. */
 export type Route = 'list' | 'states' | 'report' | 'verdict' | 'page' | 'healthz' | 'metrics' | 'other'
 
-export type CacheName = 'lists' | 'tokens' | 'grants' | 'commits'
+export type CacheName =
+  'lists' | 'tokens' | 'grants' | 'commits' | 'counts' | 'answers' | 'pages' | 'contents' | 'logs' | 'refs'
 
 export type GaugeName = 'queuedChanges' | 'storeBytes' | 'openRepositories' | 'waits'
 

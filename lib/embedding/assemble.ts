@@ -85,17 +85,17 @@ export async function assemble(
   /* c8 ignore next -- the specs run with the libgit2 that the set-up builds, which lacks nothing */
   if (lacks !== undefined) logger.warn({}, lacks)
 
-  const parts = await openParts(options, logger, meter, partMilliseconds)
+  const shares = cacheShares(options.cache?.megabytes)
+  const parts = await openParts(options, logger, meter, partMilliseconds, shares)
   const { store, tokens, authenticator, failures } = parts
   const commits = new CommitFinder({ comparesIdentities: parts.folder !== undefined })
   const git = new GitProcesses()
-  const refs = new Refs(git)
+  const refs = new Refs(git, meter, shares.refs)
   meter.gauge('openRepositories', () => commits.open)
   const events = new StatusEvents(logger)
   const maxContexts = limits.contexts ?? defaultOf('limits.contexts')
   const repositories = parts.folder ? new LookUps(parts.folder) : parts.repositories
-  const { commits: cacheBytes } = cacheShares(options.cache?.megabytes)
-  const confirmed = new ConfirmedCommits(commits, meter, cacheBytes)
+  const confirmed = new ConfirmedCommits(commits, meter, shares.commits)
   const found = { repositories, commits: confirmed, refs }
   const waits = new Waits(limits.waits ?? defaultOf('limits.waits'), store.statuses)
   meter.gauge('waits', () => waits.size)
@@ -159,6 +159,7 @@ export async function assemble(
       isTrustedPeer,
       logger,
       meter,
+      shares,
       guard,
     })
   const api = strictApi({ service: statuses, authentication, inFlight, unavailableReason })
@@ -169,6 +170,8 @@ export async function assemble(
     refs,
     git,
     address,
+    meter,
+    shares,
     folder: parts.folder,
   })
   const measurements = prometheus && metricsSurface(async () => await prometheus.read())

@@ -23,9 +23,9 @@ export function openCompatibleApis(
   parts: CompatibleApisParts,
 ): { readonly ofHosts: readonly Surface[]; readonly mounted: readonly Surface[] } {
   if (names.length === 0 && giteaHosts.length === 0) return { ofHosts: [], mounted: [] }
-  const { folder, git } = parts
+  const { folder, git, meter, shares } = parts
   const projects = new Projects(async () => (await folder?.names()) ?? [])
-  const operations = new Operations({ ...parts, contents: new CommitContents(git), projects })
+  const operations = new Operations({ ...parts, contents: new CommitContents(git, meter, shares.contents), projects })
   const hosts = new Set(giteaHosts.map((host) => host.toLowerCase()))
   return {
     ofHosts: hosts.size > 0 ? [hostSurface(compatibleApis.gitea(operations), hosts, parts)] : [],

@@ -7,6 +7,7 @@ import type { GitProcesses } from '../git/git-process.js'
 import type { Refs } from '../git/refs.js'
 import type { PublicAddress } from '../http/public-address.js'
 import type { Surface } from '../http/surface.js'
+import type { CacheShares } from '../contracts/cache-shares.js'
 import type { Logger } from '../contracts/logger.js'
 import type { Meter } from '../contracts/meter.js'
 import { createPages } from '../pages/pages.js'
@@ -50,6 +51,7 @@ export interface OpenPagesParts extends Pick<Parts, 'folder' | 'failures' | 'clo
   readonly isTrustedPeer: (request: IncomingMessage) => boolean
   readonly logger: Logger
   readonly meter: Meter
+  readonly shares: CacheShares
   readonly guard: PartCall
 }
 
@@ -74,7 +76,7 @@ export function openPages(pages: HostPages | OwnPages, parts: OpenPagesParts): S
     isBaseOptional: !('session' in pages),
     service: statuses,
     refs,
-    log: new CommitLog(git),
+    log: new CommitLog(git, parts.meter, parts.shares.logs),
     ...(folder && {
       folder: folder.path,
       repositories: new ReadableRepositories(
@@ -96,6 +98,8 @@ export function openPages(pages: HostPages | OwnPages, parts: OpenPagesParts): S
     failures,
     clock: parts.clock,
     logger,
+    meter: parts.meter,
+    shares: parts.shares,
   })
 }
 

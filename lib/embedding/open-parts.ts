@@ -8,7 +8,7 @@ import { StartError } from '../errors.js'
 import { RepositoryFolder } from '../git/repository-folder.js'
 import type { AccessPolicy } from '../contracts/access-policy.js'
 import type { Authenticator } from '../contracts/authenticator.js'
-import { cacheShares } from '../contracts/cache-shares.js'
+import type { CacheShares } from '../contracts/cache-shares.js'
 import { systemClock, type Clock } from '../contracts/clock.js'
 import type { Prompt } from '../concurrency/maybe-promise.js'
 import type { FailureBudget } from '../contracts/failure-budget.js'
@@ -50,6 +50,7 @@ export async function openParts(
   logger: Logger,
   meter: Meter,
   milliseconds: number,
+  shares: CacheShares,
 ): Promise<Parts> {
   const guard = (part: string) => ({ part, milliseconds })
   const clock = options.clock ? guardClock(options.clock, logger) : systemClock
@@ -59,7 +60,7 @@ export async function openParts(
     typeof given === 'string' ? await repositoryFolder(given) : guardRepositories(given, guard('repositories'))
   const store =
     typeof options.store === 'string'
-      ? await openStore(options.store, logger, meter, cacheShares(options.cache?.megabytes))
+      ? await openStore(options.store, logger, meter, shares)
       : guardStore(options.store, guard('store'))
   const { tokenPrefix: prefix = defaultOf('tokenPrefix'), limits: { tokens: most = defaultOf('limits.tokens') } = {} } =
     options

@@ -1,13 +1,13 @@
 import { TextDecoder } from 'node:util'
 import { LRUCache } from 'lru-cache'
+import { cacheShares } from '../contracts/cache-shares.js'
+import { noopMeter, type Meter } from '../contracts/meter.js'
 import type { ObjectId } from '../domain/object-id.js'
 import { RepositoryUnreadable } from './commits.js'
 import type { GitProcesses } from './git-process.js'
 
 /** Commits with more bytes, which nobody writes by hand, are not read. */
 const MAX_BYTES = 256 * 1024
-
-const MAX_REMEMBERED_BYTES = 8 * 1024 * 1024
 
 /** Who wrote or committed, and when. */
 export interface Signature {
@@ -29,13 +29,13 @@ export interface CommitContent {
 export class CommitContents {
   readonly #git: Pick<GitProcesses, 'run'>
   /** By id: what has the same id is the same. */
-  readonly #known = new LRUCache<string, CommitContent>({
-    maxSize: MAX_REMEMBERED_BYTES,
-    sizeCalculation: ({ message }) => 1024 + 2 * message.length,
-  })
+  readonly #known: LRUCache<string, CommitContent>
 
-  constructor(git: Pick<GitProcesses, 'run'>) {
+  /** @param cacheBytes of commits that are remembered */
+  constructor(git: Pick<GitProcesses, 'run'>, meter: Meter = noopMeter, cacheBytes = cacheShares().contents) {
     this.#git = git
+    this.#known = new LRUCache({ maxSize: cacheBytes, sizeCalculation: bytesOf })
+    meter.cacheSize('contents', () => this.#known.calculatedSize)
   }
 
   /**
@@ -61,6 +61,12 @@ export class CommitContents {
     if (code !== 0) throw new RepositoryUnreadable(directory, new Error(`git cat-file: ${error}`))
     return output
   }
+}
+
+/** About what a commit takes in memory: it may have been pushed with many parents, or long names. */
+function bytesOf({ parents, author, committer, message }: CommitContent): number {
+  const texts = [author.name, author.email, committer.name, committer.email, message]
+  return 1024 + 100 * parents.length + 2 * texts.reduce((sum, { length }) => sum + length, 0)
 }
 
 /** Takes a commit apart as git has stored it; what it lacks is empty. */

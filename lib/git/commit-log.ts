@@ -1,4 +1,6 @@
 import { LRUCache } from 'lru-cache'
+import { cacheShares } from '../contracts/cache-shares.js'
+import { noopMeter, type Meter } from '../contracts/meter.js'
 import type { ObjectId } from '../domain/object-id.js'
 import type { Repository } from '../contracts/repositories.js'
 import { RepositoryUnreadable } from './commits.js'
@@ -15,10 +17,6 @@ export interface LoggedCommit {
   readonly subject: string
 }
 
-/** Pages of a log that are remembered, and commits: what an id names never changes. */
-const MAX_LOGS = 500
-const MAX_COMMITS = 10_000
-
 /** Of the names of branches. */
 const MAX_BYTES = 256 * 1024
 
@@ -33,11 +31,14 @@ const FORMAT = '%H%n%<(100,trunc)%an%n%aI%n%<(200,trunc)%s'
 /** Reads what commits say, through the installed git. */
 export class CommitLog {
   readonly #git: Pick<GitProcesses, 'run' | 'read'>
-  readonly #logs = new LRUCache<string, readonly LoggedCommit[]>({ max: MAX_LOGS })
-  readonly #commits = new LRUCache<string, LoggedCommit>({ max: MAX_COMMITS })
+  /** Pages of a log, and single commits, by their ids: what an id names never changes. */
+  readonly #known: LRUCache<string, readonly LoggedCommit[]>
 
-  constructor(git: Pick<GitProcesses, 'run' | 'read'>) {
+  /** @param cacheBytes of what is remembered */
+  constructor(git: Pick<GitProcesses, 'run' | 'read'>, meter: Meter = noopMeter, cacheBytes = cacheShares().logs) {
     this.#git = git
+    this.#known = new LRUCache({ maxSize: cacheBytes, sizeCalculation: bytesOf })
+    meter.cacheSize('logs', () => this.#known.calculatedSize)
   }
 
   /**
@@ -53,10 +54,10 @@ export class CommitLog {
   ): Promise<readonly LoggedCommit[]> {
     const { directory, identity } = repository
     const key = `${identity ?? ''}\n${directory}\n${start.hex} ${skip} ${limit}`
-    const known = identity === undefined ? undefined : this.#logs.get(key)
+    const known = identity === undefined ? undefined : this.#known.get(key)
     if (known) return known
     const found = await this.#read(directory, [`--max-count=${limit}`, `--skip=${skip}`, start.hex], skip > QUICK_SKIP)
-    if (identity !== undefined) this.#logs.set(key, found)
+    if (identity !== undefined) this.#known.set(key, found)
     return found
   }
 
@@ -66,10 +67,10 @@ export class CommitLog {
    */
   async one({ directory, identity }: Repository, commit: ObjectId): Promise<LoggedCommit | undefined> {
     const key = `${identity ?? ''}\n${directory}\n${commit.hex}`
-    const known = identity === undefined ? undefined : this.#commits.get(key)
-    if (known) return known
+    const known = identity === undefined ? undefined : this.#known.get(key)
+    if (known) return known[0]
     const [found] = await this.#read(directory, ['--max-count=1', commit.hex])
-    if (found && identity !== undefined) this.#commits.set(key, found)
+    if (found && identity !== undefined) this.#known.set(key, [found])
     return found
   }
 
@@ -94,6 +95,15 @@ export class CommitLog {
     refuseFailed(directory, ended)
     return found.records.map(([sha = '', author = '', time = '', subject = '']) => ({ sha, author, time, subject }))
   }
+}
+
+/** About what commits take in memory. */
+function bytesOf(commits: readonly LoggedCommit[], key: string): number {
+  return commits.reduce(
+    (sum, { sha, author, time, subject }) =>
+      sum + 300 + sha.length + time.length + 2 * (author.length + subject.length),
+    200 + key.length,
+  )
 }
 
 function refuseFailed(directory: string, { code, error }: GitEnd): void {

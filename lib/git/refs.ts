@@ -2,6 +2,8 @@ import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LRUCache } from 'lru-cache'
+import { cacheShares } from '../contracts/cache-shares.js'
+import { noopMeter, type Meter } from '../contracts/meter.js'
 import { parseObjectId, type ObjectId } from '../domain/object-id.js'
 import type { Eventual } from '../concurrency/maybe-promise.js'
 import type { Repository } from '../contracts/repositories.js'
@@ -9,9 +11,11 @@ import { RepositoryUnreadable } from './commits.js'
 import type { GitProcesses } from './git-process.js'
 import { fullRefNames, isRefName } from './ref-name.js'
 
-/** How long a ref may be remembered, and how many are. */
+/** How long a ref may be remembered. */
 const REF_MILLISECONDS = 2_000
-const MAX_REFS = 10_000
+
+/** About what a ref takes in memory besides its names. */
+const REF_BYTES = 400
 
 /** How often the clock is looked at, which is dear. */
 const CLOCK_MILLISECONDS = 100
@@ -29,14 +33,19 @@ const UNKNOWN = 'not a valid ref'
 export class Refs {
   readonly #git: Pick<GitProcesses, 'run'>
   /** Those that are read at the moment are promises. */
-  readonly #known = new LRUCache<string, Promise<string | undefined> | { readonly name: string | undefined }>({
-    max: MAX_REFS,
-    ttl: REF_MILLISECONDS - CLOCK_MILLISECONDS,
-    ttlResolution: CLOCK_MILLISECONDS,
-  })
+  readonly #known: LRUCache<string, Promise<string | undefined> | { readonly name: string | undefined }>
 
-  constructor(git: Pick<GitProcesses, 'run'>) {
+  /** @param cacheBytes of refs that are remembered */
+  constructor(git: Pick<GitProcesses, 'run'>, meter: Meter = noopMeter, cacheBytes = cacheShares().refs) {
     this.#git = git
+    this.#known = new LRUCache({
+      maxSize: cacheBytes,
+      sizeCalculation: (known, key) =>
+        REF_BYTES + key.length + (known instanceof Promise ? 0 : (known.name?.length ?? 0)),
+      ttl: REF_MILLISECONDS - CLOCK_MILLISECONDS,
+      ttlResolution: CLOCK_MILLISECONDS,
+    })
+    meter.cacheSize('refs', () => this.#known.calculatedSize)
   }
 
   /**

@@ -10,15 +10,20 @@ import { partOfList, wholeList } from './shown-list.js'
 import { htmlAnswer, pageAnswer, type PageFrame } from './page.js'
 import { callerOf, frameOf, queryOf, skipOf, type PagesParts } from './parts.js'
 
-/** Pages that are remembered, of 20 kB at most: many look at a commit that has just been pushed. */
-const MAX_PAGES = 500
+/** About what a page that is remembered takes in memory besides its bytes. */
+const PAGE_BYTES = 1000
 
 /** Seconds after which a page with something pending is loaded anew. */
 const RELOAD_SECONDS = 10
 
 export function commitRoutes(parts: PagesParts): readonly Route[] {
   const { base, service, log, address, logger } = parts
-  const known = new LRUCache<string, Answer>({ max: MAX_PAGES })
+  // Many look at a commit that has just been pushed.
+  const known = new LRUCache<string, Answer>({
+    maxSize: parts.shares.pages,
+    sizeCalculation: ({ body }, key) => PAGE_BYTES + 2 * key.length + (Buffer.isBuffer(body) ? body.length : 0),
+  })
+  parts.meter.cacheSize('pages', () => known.calculatedSize)
 
   const answer = async (
     request: Request,

@@ -5,6 +5,8 @@ import type { CommitLog } from '../git/commit-log.js'
 import type { Refs } from '../git/refs.js'
 import type { PublicAddress } from '../http/public-address.js'
 import type { Request } from '../http/surface.js'
+import type { CacheShares } from '../contracts/cache-shares.js'
+import type { Meter } from '../contracts/meter.js'
 import type { Clock } from '../contracts/clock.js'
 import type { Prompt } from '../concurrency/maybe-promise.js'
 import type { FailureBudget } from '../contracts/failure-budget.js'
@@ -44,6 +46,8 @@ export interface PagesParts {
   readonly failures: Prompt<FailureBudget>
   readonly clock: Clock
   readonly logger: Logger
+  readonly meter: Meter
+  readonly shares: CacheShares
 }
 
 /** Who looks, and where pages are. Throws as `Visitors`. */

@@ -1,5 +1,13 @@
 import { join } from 'node:path'
 import t from 'tap'
+import { serialisedList } from '../../lib/domain/status-list.js'
+import { CommitContents } from '../../lib/git/commit-content.js'
+import { CommitLog } from '../../lib/git/commit-log.js'
+import type { Take } from '../../lib/git/git-process.js'
+import { Refs } from '../../lib/git/refs.js'
+import { Listing } from '../../lib/http/compatible/listing.js'
+import { embed, listen } from '../fixtures/embedded.js'
+import { makeCommit, makeRepositoryWithCommit } from '../fixtures/git.js'
 import { ConfirmedCommits } from '../../lib/git/confirmed-commits.js'
 import { cacheShares } from '../../lib/contracts/cache-shares.js'
 import { noopMeter, type CacheName, type Meter } from '../../lib/contracts/meter.js'
@@ -28,6 +36,23 @@ t.test('Whatever is read, the caches take no more than their shares', async (t) 
     meter,
     shares.commits,
   )
+  const output = Buffer.from(`tree \n\n${'x'.repeat(1000)}`)
+  const run = (_: string, [command]: readonly string[]) =>
+    Promise.resolve({ code: 0, error: '', output: command === 'cat-file' ? output : Buffer.from('a'.repeat(40)) })
+  const read = (_: string, __: readonly string[], take: Take) => {
+    take(Buffer.from(`${'a'.repeat(40)}\nalice\n\n${'x'.repeat(200)}\0`))
+    return Promise.resolve({ code: 0, error: '' })
+  }
+  const contents = new CommitContents(
+    { run: async (...call) => sized(await run(call[0], call[1]), call[1]) },
+    meter,
+    shares.contents,
+  )
+  const logs = new CommitLog({ run, read }, meter, shares.logs)
+  const refs = new Refs({ run }, meter, shares.refs)
+  const answers = new Listing(meter, shares.answers)
+  const body = () => ({ description })
+  const page = { number: 1, size: 30 }
   const hello = repositoryNamed('alice/hello')
   const digest = '0'.repeat(64)
   const token = { digest, user: 'alice', name: '', scopes: ['repo'], created_at: '', expires_at: null }
@@ -46,12 +71,61 @@ t.test('Whatever is read, the caches take no more than their shares', async (t) 
       await store.statuses.serialised(hello, commit)
       await store.tokens.get(`${number}`)
       await store.grants.of(`user-${number}`, hello)
-      await commits.has({ directory: '/srv/git/alice/hello.git', public: true, identity: '1' }, commit)
+      const repository = { directory: '/srv/git/alice/hello.git', public: true, identity: '1' }
+      await commits.has(repository, commit)
+      await contents.read(repository.directory, commit)
+      await logs.one(repository, commit)
+      await refs.resolve(repository, `branch-${number}`)
+      await answers.answer(serialisedList([]), () => ({ key: `${number}`, page, body, headers: () => ({}) }))
     }
   }
-  t.strictSame([...sizes.keys()].sort(), ['commits', 'grants', 'lists', 'tokens'])
+  const names = ['answers', 'commits', 'contents', 'counts', 'grants', 'lists', 'logs', 'refs', 'tokens']
+  t.strictSame([...sizes.keys()].sort(), names)
   for (const [cache, size] of sizes) {
     t.ok(size() <= shares[cache], `${cache}: ${size()} of ${shares[cache]}`)
     t.ok(size() > shares[cache] * 0.9, `${cache} is full`)
   }
 })
+
+t.test('Whatever a service is asked for, its caches together take no more than the setting', async (t) => {
+  const { service, repositories, tokenOf } = await embed(t, {
+    cache: { megabytes: 1 },
+    compatibleApis: ['github'],
+    metrics: true,
+    pages: { session: () => 'alice', base: '/pages' },
+  })
+  const { directory } = await makeRepositoryWithCommit(repositories, 'alice/hello')
+  const [url, token] = [await listen(t, service.handler), await tokenOf('alice')]
+  const headers = { Authorization: `Bearer ${token}` }
+  for (let number = 0; number < 12; number++) {
+    const sha = await makeCommit(directory, `commit ${number}`, `branch-${number}`)
+    const reports = Array.from({ length: 100 }, (_, index) => ({ state: 'success', context: `check ${index}` }))
+    for (const report of reports) await service.report('alice/hello', sha, { ...report, description: 'x'.repeat(140) })
+    const places = [
+      `/api/v1/repos/alice/hello/commits/${sha}/statuses`,
+      `/api/v3/repos/alice/hello/commits/branch-${number}/statuses?per_page=100`,
+      `/api/v3/repos/alice/hello/commits/${sha}/status?per_page=100`,
+      `/pages/repos/alice/hello/commits/${sha}`,
+      `/pages/repos/alice/hello/commits/${sha}?skip=20`,
+      `/pages/repos/alice/hello?ref=branch-${number}`,
+    ]
+    for (const place of places) {
+      const response = await fetch(`${url}${place}`, { headers })
+      await response.arrayBuffer()
+      t.equal(response.status, 200, place)
+    }
+  }
+  const { text } = (await service.metrics?.()) ?? { text: '' }
+  const found = [...text.matchAll(/^commit_status_cache_size_bytes\{cache="(\w+)"\} (\d+)$/gm)]
+  const sizes = new Map(found.map(([, cache = '', bytes]) => [cache, Number(bytes)]))
+  const shares = cacheShares(1)
+  t.strictSame([...sizes.keys()].sort(), Object.keys(shares).sort(), 'every cache is counted')
+  for (const cache of ['lists', 'answers', 'pages'] as const)
+    t.ok(Number(sizes.get(cache)) > shares[cache] * 0.5, `${cache}: ${sizes.get(cache)} of ${shares[cache]}`)
+  t.ok([...sizes.values()].reduce((sum, bytes) => sum + bytes) <= MEGABYTE)
+})
+
+/** The size of a commit is asked for before it is read. */
+function sized(answer: { code: number; error: string; output: Buffer }, args: readonly string[]): typeof answer {
+  return args.includes('-s') ? { ...answer, output: Buffer.from('1000') } : answer
+}

@@ -1,5 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import { LRUCache } from 'lru-cache'
+import { cacheShares } from '../../contracts/cache-shares.js'
+import { noopMeter, type Meter } from '../../contracts/meter.js'
 import type { CommitStatus } from '../../domain/commit-status.js'
 import type { ListedStatus, ReportedStatus, SentList, StatusList } from '../../domain/status-list.js'
 import { andThen, closing, type Eventual } from '../../concurrency/maybe-promise.js'
@@ -7,8 +9,7 @@ import { digestOf } from '../digest.js'
 import type { Answer } from '../exchange.js'
 import type { Page } from './paging.js'
 
-/** Bytes of answers that are remembered, and of the largest one of them. */
-const MAX_BYTES = 32 * 1024 * 1024
+/** Of the largest answer that is remembered. */
 const MAX_ENTRY_BYTES = 1024 * 1024
 
 /** What an API shows of the statuses of a commit. */
@@ -50,13 +51,19 @@ export function descending(one: string, other: string): number {
  * what the strict one does.
  */
 export class Listing {
-  readonly #answers = new LRUCache<string, Answer & { readonly body: Buffer }>({
-    maxSize: MAX_BYTES,
-    maxEntrySize: MAX_ENTRY_BYTES,
-    sizeCalculation: ({ body }, key) => key.length + body.length + 1024,
-  })
+  readonly #answers: LRUCache<string, Answer & { readonly body: Buffer }>
   /** Those that are made at the moment, for all who ask meanwhile. */
   readonly #making = new Map<string, Promise<Answer>>()
+
+  /** @param cacheBytes of answers that are remembered */
+  constructor(meter: Meter = noopMeter, cacheBytes = cacheShares().answers) {
+    this.#answers = new LRUCache({
+      maxSize: cacheBytes,
+      maxEntrySize: Math.min(MAX_ENTRY_BYTES, cacheBytes),
+      sizeCalculation: ({ body }, key) => key.length + body.length + 1024,
+    })
+    meter.cacheSize('answers', () => this.#answers.calculatedSize)
+  }
 
   /** Closes the list. */
   answer(list: SentList, formOf: () => Eventual<ListForm>): Eventual<Answer> {

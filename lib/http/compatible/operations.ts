@@ -5,6 +5,8 @@ import { ServiceError } from '../../errors.js'
 import type { StoredStatus } from '../../domain/commit-status.js'
 import { parseObjectId, type ObjectId } from '../../domain/object-id.js'
 import { andThen, type Eventual } from '../../concurrency/maybe-promise.js'
+import type { CacheShares } from '../../contracts/cache-shares.js'
+import type { Meter } from '../../contracts/meter.js'
 import type { Repository } from '../../contracts/repositories.js'
 import type { ReportShape } from '../../domain/report.js'
 import type { RepositoryName } from '../../domain/repository-name.js'
@@ -26,15 +28,18 @@ export interface OperationsParts {
   readonly contents: CommitContents
   readonly projects: Projects
   readonly inFlight: InFlight
+  readonly meter: Meter
+  readonly shares: CacheShares
 }
 
 /** What the compatible APIs are made of: what a client asks for, in our words. */
 export class Operations {
   readonly #parts: OperationsParts
-  readonly #listing = new Listing()
+  readonly #listing: Listing
 
   constructor(parts: OperationsParts) {
     this.#parts = parts
+    this.#listing = new Listing(parts.meter, parts.shares.answers)
   }
 
   /** The number of a repository, for clients that know repositories by numbers. */

@@ -1,20 +1,23 @@
 import { LRUCache } from 'lru-cache'
+import type { Meter } from '../../contracts/meter.js'
 import type { LevelDatabase } from './database.js'
 
 /** Keys are counted up to here. */
 export const MAX_COUNT = 10_000
 
-/** Prefixes whose counts are remembered: of the commits that are being reported on. */
-const MAX_PREFIXES = 20_000
+/** About what a count takes in memory besides its prefix. */
+const COUNT_BYTES = 150
 
 /** How many keys of a database begin with a prefix. To be told of every change, after it is on disk. */
 export class KeyCounts {
   readonly #database: Pick<LevelDatabase, 'count'>
-  // By size: with `max` it would take the memory for all of them at its start.
-  readonly #known = new LRUCache<string, number>({ maxSize: MAX_PREFIXES, sizeCalculation: () => 1 })
+  readonly #known: LRUCache<string, number>
 
-  constructor(database: Pick<LevelDatabase, 'count'>) {
+  /** @param cacheBytes of counts that are remembered: of the commits that are being reported on */
+  constructor(database: Pick<LevelDatabase, 'count'>, meter: Meter, cacheBytes: number) {
     this.#database = database
+    this.#known = new LRUCache({ maxSize: cacheBytes, sizeCalculation: (_, { length }) => COUNT_BYTES + length })
+    meter.cacheSize('counts', () => this.#known.calculatedSize)
   }
 
   /** Up to `MAX_COUNT`. */

@@ -38,7 +38,7 @@ export class LevelStore implements Store {
   private constructor(database: LevelDatabase, logger: Logger, meter: Meter, shares: CacheShares) {
     this.#database = database
     this.#logger = logger
-    this.#writer = new LevelWriter(database, logger, undefined, meter)
+    this.#writer = new LevelWriter(database, logger, undefined, meter, shares.counts)
     this.statuses = new LevelStatuses(database, this.#writer, meter, shares.lists)
     this.tokens = new LevelTokens(database, this.#writer, meter, shares.tokens)
     this.grants = new LevelGrants(database, this.#writer, meter, shares.grants)

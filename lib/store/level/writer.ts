@@ -1,5 +1,6 @@
 import { StoreFenced, StoreOverloaded, StoreUnavailable } from '../../errors.js'
 import type { Logger } from '../../contracts/logger.js'
+import { cacheShares } from '../../contracts/cache-shares.js'
 import { noopMeter, type Meter } from '../../contracts/meter.js'
 import { QUEUE_BOUNDS, type QueueBounds } from '../queue-bounds.js'
 import type { Batch, BatchOperation, LevelDatabase } from './database.js'
@@ -70,11 +71,18 @@ export class LevelWriter {
   /** Why no change is accepted. */
   #unavailable: StoreUnavailable | undefined
 
-  constructor(database: LevelDatabase, logger: Logger, bounds: QueueBounds = QUEUE_BOUNDS, meter: Meter = noopMeter) {
+  /** @param cacheBytes of counts of keys that are remembered */
+  constructor(
+    database: LevelDatabase,
+    logger: Logger,
+    bounds: QueueBounds = QUEUE_BOUNDS,
+    meter: Meter = noopMeter,
+    cacheBytes = cacheShares().counts,
+  ) {
     this.#database = database
     this.#logger = logger
     this.#recovery = new Recovery(database, logger)
-    this.#counts = new KeyCounts(database)
+    this.#counts = new KeyCounts(database, meter, cacheBytes)
     this.#bounds = bounds
     this.#meter = meter
     meter.gauge('queuedChanges', () => this.#queue.length)
