@@ -1,18 +1,12 @@
-import { join } from 'node:path'
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import type { ObjectId } from '../domain/object-id.js'
 import { RepositoryUnreadable, type Commits } from './commits.js'
-import { OpenRepository } from './nodegit.js'
-import { ObjectDatabase } from './object-database.js'
-import { identityOf, quickStat } from './stat.js'
+import { RepositoryHandle } from './repository-handle.js'
 
 /** A handle keeps the packs it has seen open, deleted ones too: hence a bound in number and in age. */
 const MAX_HANDLES = 64
 const HANDLE_MILLISECONDS = 15_000
-
-/** How long a deleted or replaced repository may go unnoticed. */
-const IDENTITY_MILLISECONDS = 500
 
 /**
  * How often a look-up is begun again, while packs come and go under it, and how long the handle that failed is kept
@@ -35,7 +29,7 @@ interface Place {
 /** Commits of bare repositories, confirmed through libgit2. */
 export class CommitFinder implements Commits {
   readonly #lookUps = new Map<string, Promise<boolean>>()
-  readonly #handles: LRUCache<string, Handle>
+  readonly #handles: LRUCache<string, RepositoryHandle>
   readonly #deadlineMilliseconds: number
   readonly #comparesIdentities: boolean
   #closed = false
@@ -137,7 +131,7 @@ export class CommitFinder implements Commits {
   }
 
   /** @returns a handle that keeps its files until its `release()` */
-  async #hold({ directory, key }: Place): Promise<Handle> {
+  async #hold({ directory, key }: Place): Promise<RepositoryHandle> {
     const known = this.#handles.get(key)
     if (known) {
       known.hold()
@@ -145,7 +139,7 @@ export class CommitFinder implements Commits {
       known.release()
       this.#drop(key, known)
     }
-    const handle = new Handle(directory)
+    const handle = new RepositoryHandle(directory)
     handle.hold()
     if (this.#closed) handle.retire()
     else this.#handles.set(key, handle)
@@ -153,119 +147,12 @@ export class CommitFinder implements Commits {
   }
 
   /** Only this very handle: another look-up may have put a newer one in its place. */
-  #drop(key: string, handle: Handle): void {
+  #drop(key: string, handle: RepositoryHandle): void {
     if (this.#handles.peek(key) === handle) this.#handles.delete(key)
   }
 
   /** Those of the repositories that have packs in common with this one. */
-  #dropSharers(handle: Handle): void {
+  #dropSharers(handle: RepositoryHandle): void {
     for (const [key, other] of [...this.#handles]) if (other.sharesWith(handle)) this.#drop(key, other)
   }
-}
-
-interface Opened {
-  readonly repository: OpenRepository
-  readonly database: ObjectDatabase
-  /** What the database's `stamp()` was before libgit2 saw it. */
-  readonly stamp: string | undefined
-  readonly identity: string
-}
-
-/** A repository held open, from the beginning of its opening. */
-class Handle {
-  readonly openedAt = performance.now()
-  readonly #directory: string
-  readonly #opened: Promise<Opened>
-  #database: ObjectDatabase | undefined
-  #checkedAt = this.openedAt
-  #holders = 0
-  #retired = false
-
-  constructor(directory: string) {
-    this.#directory = directory
-    this.#opened = open(directory)
-    this.#opened.then(
-      ({ database }) => {
-        this.#database = database
-      },
-      // Each user meets the error; there may be none at the moment.
-      () => undefined,
-    )
-  }
-
-  /** Whether the folder is still the one that was opened. */
-  async isCurrent(): Promise<boolean> {
-    if (performance.now() - this.#checkedAt < IDENTITY_MILLISECONDS) return true
-    this.#checkedAt = performance.now()
-    const [now, opened] = await Promise.allSettled([folderOf(this.#directory), this.#opened])
-    return now.status === 'fulfilled' && opened.status === 'fulfilled' && now.value === opened.value.identity
-  }
-
-  /** Whether it is the repository of this identity that was opened. */
-  async isOf(identity: string | undefined): Promise<boolean> {
-    return identity === undefined || (await this.#opened).identity === identity
-  }
-
-  /** Whether both have packs in common; none that is not open yet has. */
-  sharesWith(other: Handle): boolean {
-    return this.#database !== undefined && other.#database !== undefined && this.#database.sharesWith(other.#database)
-  }
-
-  /**
-   * Whether the repository has this commit.
-   * @returns `undefined` when only another handle can determine it
-   * @throws any error that keeps it from being determined
-   */
-  async has(id: ObjectId): Promise<boolean | undefined> {
-    const { repository, database, stamp, identity } = await this.#opened
-    const found = await repository.find(id)
-    // libgit2 reads by paths, under which there may be another repository meanwhile.
-    if (found === 'commit') return (await folderOf(this.#directory)) === identity || undefined
-    if (found !== 'nothing') return false
-    // It is not there if no pack has come or gone since before the opening, and all of them are readable.
-    if (stamp === undefined) return undefined
-    await database.proveReadable(id, async (other) => await repository.find(other))
-    return (await database.stamp()) === stamp ? false : undefined
-  }
-
-  /** Keeps the files, until `release()` is called as often. No handle that is retired may be held. */
-  hold(): void {
-    this.#holders++
-  }
-
-  release(): void {
-    this.#holders--
-    if (this.#retired) this.retire()
-  }
-
-  /** Lets go of the files once nobody holds the handle. */
-  retire(): void {
-    this.#retired = true
-    if (this.#holders > 0) return
-    this.#opened.then(
-      ({ repository }) => {
-        repository.close()
-      },
-      () => undefined,
-    )
-  }
-}
-
-async function open(directory: string): Promise<Opened> {
-  const [identity, database] = await Promise.all([folderOf(directory), ObjectDatabase.open(directory)])
-  const stamp = await database.stamp()
-  const repository = await OpenRepository.open(directory)
-  /* c8 ignore next 4 -- it takes a change within the millisecond of an opening */
-  if ((await folderOf(directory)) !== identity) {
-    repository.close()
-    throw new Error('another one was put in its place')
-  }
-  return { repository, database, stamp, identity }
-}
-
-/** Which folder of objects is there. */
-async function folderOf(directory: string): Promise<string> {
-  const stats = await quickStat(join(directory, 'objects'))
-  /* c8 ignore next -- the file systems of the specs report when a folder was made */
-  return identityOf(stats) ?? `${stats.dev} ${stats.ino}`
 }
