@@ -1,6 +1,8 @@
 import { defaultOf } from '../../config/settings.js'
 import { AuditedRepositories } from '../admin/audit-log.js'
-import { LocalAdministration, type AdministrationParts } from '../admin/local-administration.js'
+import type { AdministrationParts } from '../admin/administration-parts.js'
+import type { Administration } from '../admin/administration.js'
+import { localAdministration } from '../admin/local-administration.js'
 import { openSocket } from '../admin/server.js'
 import { Throttle } from '../admin/throttle.js'
 import { shownStatus } from '../domain/commit-status.js'
@@ -134,7 +136,7 @@ export async function assemble(
       waits.anyChanged()
     },
   }
-  const closeSocket = await openCommands(options, new LocalAdministration(administered), logger)
+  const closeSocket = await openCommands(options, localAdministration(administered), logger)
   let commandsStopped: Promise<void> | undefined
   const stopCommands = () => {
     stopping.abort(new AdministrationError('the service was told to stop'))
@@ -142,7 +144,7 @@ export async function assemble(
   }
   let closing: Promise<void> | undefined
 
-  const administration = new LocalAdministration({ ...administered, by: 'host' })
+  const administration = localAdministration({ ...administered, by: 'host' })
   const pages = options.pages ?? ownPages
   const guard = { part: 'pages', milliseconds: partMilliseconds }
   const ours = options.authenticator ? undefined : administration
@@ -291,7 +293,7 @@ function administeredParts(
 /** @returns closes the socket, if there is one: commands on a database make connections of their own */
 async function openCommands(
   { store, commands = true }: CommitStatusOptions,
-  administration: LocalAdministration,
+  administration: Administration,
   logger: Logger,
 ): Promise<(seconds: number) => Promise<void>> {
   const folder = typeof store === 'string' ? levelFolder(store) : undefined

@@ -1,6 +1,6 @@
 import type { Administration } from '../admin/administration.js'
 import { AuditedRepositories } from '../admin/audit-log.js'
-import { LocalAdministration } from '../admin/local-administration.js'
+import { localAdministration } from '../admin/local-administration.js'
 import { Tokens } from '../auth/tokens.js'
 import { CommitFinder } from '../git/commit-finder.js'
 import { RepositoryFolder } from '../git/repository-folder.js'
@@ -37,7 +37,7 @@ export async function openAdministration(
   const tokens = new Tokens({ store: store.tokens, prefix, most: limits.tokens, clock, logger: silentLogger })
   const commits = new CommitFinder()
   const run = async <T>(change: () => Promise<T>): Promise<T> => await change()
-  const administration = new LocalAdministration({
+  const administration = localAdministration({
     store,
     tokens,
     hasGrants: true,

@@ -1,0 +1,70 @@
+import type { Sessions } from '../auth/sessions.js'
+import type { Tokens } from '../auth/tokens.js'
+import { AdministrationError } from '../errors.js'
+import type { Commits } from '../git/commits.js'
+import type { RepositoryFolder } from '../git/repository-folder.js'
+import { cancel, withSignal, type Task } from '../concurrency/task.js'
+import type { Clock } from '../contracts/clock.js'
+import type { Logger } from '../contracts/logger.js'
+import type { TokenRecord } from '../contracts/records.js'
+import type { WholeStore } from '../contracts/store.js'
+import { limitsOf } from '../contracts/token-limits.js'
+import { audit, type Actor, type AuditedRepositories, type By } from './audit-log.js'
+
+/** What administration works on. */
+export interface AdministrationParts {
+  readonly store: WholeStore
+  /** Absent where the host has tokens of its own. */
+  readonly tokens?: Tokens
+  /** Absent where nobody signs in by a link of ours: no service is running, or others know who looks at its pages. */
+  readonly signIns?: { readonly sessions: Sessions; readonly address: () => string }
+  /** Whether rights come from the grants of the store; else the host has its own. */
+  readonly hasGrants: boolean
+  readonly audited: AuditedRepositories
+  readonly logger: Logger
+  readonly clock: Clock
+  /** Absent where the host has its own. */
+  readonly repositories?: RepositoryFolder
+  readonly commits: Commits
+  /** Who asks for a change, where the call does not say. */
+  readonly by?: By
+  /** Called when statuses have come or gone otherwise than by a report. */
+  readonly changed?: () => void
+  /** Ends long tasks, with its reason. */
+  readonly stopping?: AbortSignal
+  /** Awaited between the steps of a long task; in a process that serves others, it leaves them their share. */
+  readonly pace?: () => Promise<void>
+}
+
+/** How the refusal of what is the host's own begins. */
+export const OF_THE_HOST = 'the git server that this service lives in has'
+
+/** Writes a change to the audit log. */
+export function logChange(parts: AdministrationParts, by: Actor | undefined, facts: object, change: string): void {
+  audit(parts.logger, by ?? parts.by, facts, change)
+}
+
+/** A long task that ends when everything stops, and leaves others their share. */
+export async function* steered<Result, Item>(parts: AdministrationParts, task: Task<Result, Item>): Task<Result, Item> {
+  const steps = withSignal(parts.stopping ?? new AbortController().signal, task)
+  try {
+    for (;;) {
+      const next = await steps.next()
+      if (next.done) return next.value
+      yield next.value
+      await parts.pace?.()
+    }
+  } finally {
+    await cancel(steps)
+  }
+}
+
+export function folderOf(parts: AdministrationParts): RepositoryFolder {
+  if (!parts.repositories) throw new AdministrationError(`${OF_THE_HOST} its own way to find repositories`)
+  return parts.repositories
+}
+
+/** What the audit log says of a token. */
+export function audited({ id, user, name, scopes, expires_at, ...more }: TokenRecord): object {
+  return { token: id, user, name, scopes, expires_at, ...limitsOf(more) }
+}

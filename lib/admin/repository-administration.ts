@@ -1,0 +1,143 @@
+import { batches, type Task } from '../concurrency/task.js'
+import { ACCESS } from '../contracts/access-policy.js'
+import type { WholeStore } from '../contracts/store.js'
+import type { StoredStatus } from '../domain/commit-status.js'
+import type { ObjectId } from '../domain/object-id.js'
+import type { RepositoryName } from '../domain/repository-name.js'
+import { AdministrationError, ArgumentError, errorMessage } from '../errors.js'
+import { folderOf, logChange, OF_THE_HOST, steered, type AdministrationParts } from './administration-parts.js'
+import {
+  MAX_COMMITS,
+  type Administration,
+  type ListedGrant,
+  type ListedRepositories,
+  type ListedRepository,
+  type RepositoryCounts,
+} from './administration.js'
+import { checkCommit, checkFormerUser, checkRepository, checkUser, grantTarget } from './arguments.js'
+import type { Actor } from './audit-log.js'
+import { latestCommits, type ReportedItem } from './reported-commits.js'
+
+/** Repositories, who may do what in them, and their statuses. */
+export function repositoryAdministration(parts: AdministrationParts) {
+  const { store } = parts
+  return {
+    async grantAccess(on: string, user: string, access: string, by?: Actor): Promise<void> {
+      if (!parts.hasGrants) throw new AdministrationError(`${OF_THE_HOST} rights of its own`)
+      const level = ACCESS.find((candidate) => candidate === access)
+      if (level === undefined || level === 'none')
+        throw new ArgumentError(`access must be read or write, not ${access}`)
+      await store.grants.set({ ...grantTarget(on), user: checkUser(user), access: level })
+      logChange(parts, by, { on, user, access }, 'access granted')
+    },
+
+    async revokeAccess(on: string, user: string, by?: Actor): Promise<void> {
+      const removed = await store.grants.remove({ ...grantTarget(on), user: checkFormerUser(user) })
+      if (!removed) throw new AdministrationError(`${user} has no grant on ${on}`)
+      logChange(parts, by, { on, user }, 'access revoked')
+    },
+
+    async listAccess(on: string | null): Promise<ListedGrant[]> {
+      const { owner, repository } = on === null ? {} : grantTarget(on)
+      return (await store.grants.list(owner, repository)).map(({ owner, repository, user, access }) => ({
+        on: repository?.full ?? owner,
+        user,
+        access,
+      }))
+    },
+
+    async listRepositories(): Promise<ListedRepositories> {
+      const repositories: ListedRepository[] = []
+      const problems: string[] = []
+      const found = folderOf(parts).list((error) => void problems.push(errorMessage(error)))
+      for await (const { name, public: isPublic } of found)
+        repositories.push({ repository: name.full, visibility: isPublic ? 'public' : 'private' })
+      return { repositories, problems }
+    },
+
+    async setVisibility(repository: string, visibility: 'public' | 'private', by?: Actor): Promise<void> {
+      if (!(await folderOf(parts).setPublic(checkRepository(repository), visibility === 'public')))
+        throw new AdministrationError(`there is no repository ${repository}`)
+      logChange(parts, by, { repository }, `repository made ${visibility}`)
+    },
+
+    async countRepository(repository: string): Promise<RepositoryCounts> {
+      return await countsOf(store, checkRepository(repository))
+    },
+
+    async renameRepository(from: string, to: string, by?: Actor): Promise<RepositoryCounts> {
+      const [name, newName] = [checkRepository(from), checkRepository(to)]
+      if (from === to) throw new AdministrationError(`${from} is its name already`)
+      const counts = await countsOf(store, name)
+      await parts.audited.rename(by ?? parts.by, name, newName, counts)
+      return counts
+    },
+
+    async deleteRepository(repository: string, by?: Actor): Promise<RepositoryCounts> {
+      const name = checkRepository(repository)
+      const counts = await countsOf(store, name)
+      await parts.audited.delete(by ?? parts.by, name, counts)
+      return counts
+    },
+
+    async *listStatuses(repository: string, sha: string | null): Task<null, StoredStatus> {
+      const [name, commit] = [checkRepository(repository), sha === null ? undefined : checkCommit(sha)]
+      yield* steered(parts, statusesOf(store, name, commit))
+      return null
+    },
+
+    async *listCommits(repository: string, sha: string | null, limit: number): Task<null, ReportedItem> {
+      if (!Number.isInteger(limit) || limit < 1 || limit > MAX_COMMITS) {
+        throw new ArgumentError(`the limit must be 1 to ${MAX_COMMITS}, not ${limit}`)
+      }
+      const [name, commit] = [checkRepository(repository), sha === null ? undefined : checkCommit(sha)]
+      const commits = yield* steered(parts, latestCommits(store.statuses.scan(name, commit), limit))
+      if (commits.length === 0 && !commit) await refuseUnknown(parts, name)
+      for (const found of commits) {
+        yield { items: [{ commit: found }] }
+        for await (const { items = [] } of steered(parts, statusesOf(store, name, checkCommit(found.sha)))) {
+          yield { items: items.map((status) => ({ status })) }
+        }
+      }
+      return null
+    },
+
+    async deleteStatuses(repository: string, sha: string, context: string | null, by?: Actor): Promise<number> {
+      const [name, commit] = [checkRepository(repository), checkCommit(sha)]
+      const removed = await store.statuses.remove(name, commit, context ?? undefined)
+      parts.changed?.()
+      if (removed === 0)
+        throw new AdministrationError(
+          `${repository} has no status${context === null ? '' : ` ${JSON.stringify(context)}`} on ${commit.hex}`,
+        )
+      logChange(parts, by, { repository, sha: commit.hex, context, statuses: removed }, 'statuses deleted')
+      return removed
+    },
+  } satisfies Partial<Administration>
+}
+
+/** @throws AdministrationError when there is nothing */
+async function countsOf(store: WholeStore, name: RepositoryName): Promise<RepositoryCounts> {
+  const { statuses, grants } = store
+  const counts = {
+    statuses: await statuses.count(name),
+    grants: (await grants.list(name.owner, name)).length,
+  }
+  if (counts.statuses + counts.grants === 0)
+    throw new AdministrationError(`nothing is stored of ${name.full}: no status, no grant on it`)
+  return counts
+}
+
+/** Of a repository that is gone there may be statuses; where there are none either, the name is a mistake. */
+async function refuseUnknown(parts: AdministrationParts, name: RepositoryName): Promise<void> {
+  if (parts.repositories && !(await parts.repositories.find(name)))
+    throw new AdministrationError(`there is no repository ${name.full}`)
+}
+
+async function* statusesOf(store: Store, name: RepositoryName, commit: ObjectId | undefined): Task<null, StoredStatus> {
+  for await (const items of batches(store.statuses.scan(name, commit))) {
+    // A store of the host may pass over the commit.
+    yield { items: commit ? items.filter(({ sha }) => sha === commit.hex) : items }
+  }
+  return null
+}

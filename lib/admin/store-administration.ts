@@ -1,0 +1,84 @@
+import type { Task } from '../concurrency/task.js'
+import type { Grant, TokenRecord } from '../contracts/records.js'
+import type { StoreContents, StoreCounts, StoreFindings, StoreMaintenance } from '../contracts/store-administration.js'
+import type { Store } from '../contracts/store.js'
+import { AdministrationError, BackupRefused } from '../errors.js'
+import { audited, folderOf, logChange, OF_THE_HOST, steered, type AdministrationParts } from './administration-parts.js'
+import type { Administration } from './administration.js'
+import { checkRepository } from './arguments.js'
+import { auditGrants, type Actor } from './audit-log.js'
+import { exportStore } from './store-export.js'
+import { importStore, nothingImported, type ImportCounts } from './store-import.js'
+import { nothingPruned, pruneStore, type PruneCounts, type PruneFinding, type PruneRequest } from './store-prune.js'
+import { storeStatistics, type StoreStatistics } from './store-statistics.js'
+
+/** Long tasks on the whole store. */
+export function storeAdministration(parts: AdministrationParts) {
+  const { store } = parts
+  return {
+    async *storeStatistics(top: number): Task<StoreStatistics> {
+      return yield* steered(parts, storeStatistics(store, contentsOf(store), top))
+    },
+
+    async *exportStore(repository: string | null): Task<null, string> {
+      const name = repository === null ? undefined : checkRepository(repository)
+      return yield* steered(parts, exportStore(store, contentsOf(store), name))
+    },
+
+    async *importStore(lines: AsyncIterable<string>, by?: Actor): Task<ImportCounts> {
+      const counts = nothingImported()
+      const changed = (tokens: readonly TokenRecord[], grants: readonly Grant[]): void => {
+        for (const token of tokens) logChange(parts, by, audited(token), 'token imported')
+        auditGrants(parts.logger, by ?? parts.by, grants, 'access granted')
+      }
+      let isWhole = false
+      try {
+        yield* steered(parts, importStore(store, contentsOf(store), lines, counts, changed, parts.clock))
+        isWhole = true
+        return counts
+      } finally {
+        parts.changed?.()
+        if (isWhole || counts.statuses + counts.tokens + counts.grants > 0)
+          logChange(parts, by, counts, isWhole ? 'store imported' : 'store imported in part')
+      }
+    },
+
+    async *pruneStore(request: PruneRequest, by?: Actor): Task<PruneCounts, PruneFinding> {
+      const read = { contents: contentsOf(store), repositories: folderOf(parts), commits: parts.commits }
+      const counts = nothingPruned()
+      let isWhole = false
+      try {
+        yield* steered(parts, pruneStore(read, request, counts))
+        isWhole = true
+        return counts
+      } finally {
+        parts.changed?.()
+        if (request.remove && (isWhole || counts.statuses > 0))
+          logChange(parts, by, { ...request, ...counts }, isWhole ? 'store pruned' : 'store pruned in part')
+      }
+    },
+
+    async *verifyStore(): Task<StoreFindings> {
+      return yield* steered(parts, maintenanceOf(store).verify())
+    },
+
+    async *backUpStore(folder: string): Task<StoreCounts> {
+      try {
+        return yield* steered(parts, maintenanceOf(store).backUp(folder))
+      } catch (error) {
+        throw error instanceof BackupRefused ? new AdministrationError(error.message) : error
+      }
+    },
+  } satisfies Partial<Administration>
+}
+
+function contentsOf(store: Store): StoreContents {
+  if (!store.contents) throw new AdministrationError(`${OF_THE_HOST} a store of its own`)
+  return store.contents
+}
+
+function maintenanceOf(store: Store): StoreMaintenance {
+  if (!store.maintenance)
+    throw new AdministrationError('this is no LevelDB store: it is checked and backed up with tools of its own')
+  return store.maintenance
+}
