@@ -134,7 +134,11 @@ async function refuseUnknown(parts: AdministrationParts, name: RepositoryName): 
     throw new AdministrationError(`there is no repository ${name.full}`)
 }
 
-async function* statusesOf(store: Store, name: RepositoryName, commit: ObjectId | undefined): Task<null, StoredStatus> {
+async function* statusesOf(
+  store: WholeStore,
+  name: RepositoryName,
+  commit: ObjectId | undefined,
+): Task<null, StoredStatus> {
   for await (const items of batches(store.statuses.scan(name, commit))) {
     // A store of the host may pass over the commit.
     yield { items: commit ? items.filter(({ sha }) => sha === commit.hex) : items }

@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { linesOf } from './ndjson.js'
 
 /**
- * Where lines wait on disk, however many there are. Nobody else can read them, and whatever happens nothing is left.
+ * Keeps lines on disk, however many there are, until all are checked: a pipe is read only once, and the service may run
+ * as another user than the command, so that it cannot open a file of it. Nobody else can read them, and whatever
+ * happens nothing is left.
  */
 export class Spool {
   readonly #file: FileHandle

@@ -36,6 +36,10 @@ interface Run {
  * Puts what an export has into a store: nothing before all of its lines have been checked, then all of a repository or
  * none, one repository after the other. Of two statuses of a context the one that was updated later stays; grants
  * replace those of the same user; tokens that are there stay as they are.
+ *
+ * All of a repository, though a write for each commit would take less code in the stores: a gate or a merge bot that
+ * reads a repository during an import, or after one that was interrupted, finds what the export had or what was there
+ * before, never a part that looks whole. config/README.md promises that.
  * @param counts what is in the store by now, for whoever must know when the work is ended early
  * @param changed hears of tokens that were new, and of grants, once they are in the store
  */

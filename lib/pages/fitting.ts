@@ -1,6 +1,10 @@
 import type { Html } from './html.js'
 
 /**
+ * Keeps a page within its bytes. A fixed number of rows would not: a text of a status may take kilobytes, and six bytes
+ * a character once it is escaped, and is shown whole where it fits. 20 kB arrive in the first round trips of a
+ * connection, so that a page loads at once on a poor line.
+ *
  * Rows of the longest prefix of items that fits into `bytes`; at least one row if `bytes` > 0, as texts of others may
  * be long. No other rows are made.
  */

@@ -23,8 +23,8 @@ interface Listener {
 }
 
 /**
- * Tells its connection what becomes of it without a listener for each event: to add and remove them is dear where there
- * are many answers.
+ * Notifies its connection of what becomes of it without a listener for each event: to add and remove them is dear
+ * where there are many answers.
  */
 export class ListenedResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
   listener: Listener | undefined
@@ -47,6 +47,17 @@ interface Arrival {
  * at once, the answers of thousands would wait in memory for a client that takes none.
  * It is closed as TCP wants it: what the client is still sending is read, since to close on it would be a reset, and a
  * client that is reset loses the answer it has not read yet.
+ *
+ * A reverse proxy does the same; this is for services without one, and for the proxy's own faults:
+ *
+ * | who sends                                     | is met by                    | shown in spec/stand-alone/     |
+ * |-----------------------------------------------|------------------------------|--------------------------------|
+ * | thousands of requests, and reads no answer    | `take`, `#hold`, MAX_WAITING | pipelining                     |
+ * | nothing more, and takes nothing of its answer | `watch`, `timedOut`          | limits, connection             |
+ * | on and on after the answer                    | `#drain`, MAX_DRAINED_BYTES  | limits                         |
+ * | a body of chunks of a byte                    | `#drain`, MAX_FRAMING_BYTES  | limits                         |
+ * | what is no request, behind others that are    | `refuse`                     | pipelining                     |
+ * | no end of its own when the service has closed | `end`, LINGER_MILLISECONDS   | limits                         |
  */
 export class Connection {
   readonly #socket: Socket
@@ -191,7 +202,7 @@ export class Connection {
   }
 
   #start({ request, response }: Arrival): void {
-    // Told of the end before node:http, which would read the rest as fast as it comes.
+    // Notified of the end before node:http, which would read the rest as fast as it comes.
     response.listener = this.#listener
     if (this.#closing && this.#waiting.length === 0) response.shouldKeepAlive = false
     this.#begin(request, response)

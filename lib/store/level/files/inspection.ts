@@ -11,6 +11,9 @@ const MAX_ATTEMPTS = 3
 /**
  * What is wrong with the files of a database, found by their checksums. LevelDB itself passes over what is damaged in
  * a log, and does not look at the checksums of its tables: without this, entries could vanish without a word.
+ *
+ * This folder can go when `classic-level` takes LevelDB's options `paranoid_checks` and `verify_checksums`, and opens
+ * with an error what they find.
  */
 export class Inspection {
   /** What is wrong, in words. */
