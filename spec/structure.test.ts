@@ -22,7 +22,7 @@ const lib = sourcesIn('lib')
  */
 const owners = {
   '@node-rs/crc32': ['lib/store/level/files/checksum.ts'],
-  '@remix-run/html-template': ['lib/pages/html.ts'],
+  '@remix-run/html-template': ['lib/pages/html/html.ts'],
   ajv: ['lib/domain/schema.ts'],
   'badge-maker': ['lib/pages/badge.ts'],
   dataloader: ['lib/store/postgres/batch-loader.ts'],

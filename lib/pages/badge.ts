@@ -1,5 +1,5 @@
 import type { State } from '../domain/commit-status.js'
-import { visible } from './foreign-text.js'
+import { visible } from './html/foreign-text.js'
 
 /** A badge says no more than fits on one. */
 const MAX_LABEL = 60

@@ -7,7 +7,7 @@ import { fullCommitId } from '../service/status-service.js'
 import { LARGE_LIST_BYTES } from '../domain/status-list.js'
 import { commitFragment, commitPage, type CommitView } from './commit-page.js'
 import { partOfList, wholeList } from './shown-list.js'
-import { htmlAnswer, pageAnswer, type PageFrame } from './page.js'
+import { htmlAnswer, pageAnswer, type PageFrame } from './html/layout.js'
 import { callerOf, frameOf, queryOf, skipOf, type PagesParts } from './parts.js'
 
 /** About what a page that is remembered takes in memory besides its bytes. */

@@ -1,6 +1,6 @@
 import type { ServiceError } from '../errors.js'
-import { html, type Html } from './html.js'
-import { fleetingAnswer, type PageFrame } from './page.js'
+import { html, type Html } from './html/html.js'
+import { fleetingAnswer, type PageFrame } from './html/layout.js'
 import type { Answer } from '../http/exchange.js'
 
 /** A refusal or failure as a page, in the words of the API. */

@@ -13,7 +13,7 @@ import type { FailureBudget } from '../contracts/failure-budget.js'
 import type { Logger } from '../contracts/logger.js'
 import type { Caller } from '../service/repository-access.js'
 import type { StatusService } from '../service/status-service.js'
-import type { PageFrame } from './page.js'
+import type { PageFrame } from './html/layout.js'
 import type { ReadableRepositories } from './readable-repositories.js'
 import type { Visitors } from './visitor.js'
 

@@ -1,6 +1,6 @@
 import type { Request } from '../http/surface.js'
 import type { PagesParts } from './parts.js'
-import { shellWord } from './shell-word.js'
+import { shellWord } from '../admin/shell-word.js'
 
 /** What people need for lines of a shell on the machine of the service, each as a word of a shell. */
 export interface Places {

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Sessions } from '../auth/sessions.js'
 import type { CalledAddress } from '../http/public-address.js'
-import { NOBODY, type Visitor } from './visitor.js'
+import type { Visitor } from './html/layout.js'
+import { NOBODY } from './visitor.js'
 
 /**
  * The cookie of a session. Behind https with a prefix that browsers let nobody else set, not a neighbour in the same

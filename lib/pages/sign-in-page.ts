@@ -1,5 +1,5 @@
-import { html } from './html.js'
-import type { Page } from './page.js'
+import { html } from './html/html.js'
+import type { Page } from './html/layout.js'
 
 /** What somebody sees who is not signed in. @param base of the pages */
 export function signInPage(signInUrl: string | undefined, hasLinks: boolean, user?: string): Page {

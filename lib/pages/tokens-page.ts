@@ -1,12 +1,12 @@
 import type { ListedToken } from '../admin/administration.js'
-import { fitting } from './fitting.js'
-import { isolated } from './foreign-text.js'
-import { html, type Html } from './html.js'
-import type { Page } from './page.js'
-import { HEAD, reportLine } from './report-line.js'
-import { shortened } from './shortened.js'
-import { dayText, timeText } from './time.js'
-import { turn } from './turn.js'
+import { fitting } from './html/fitting.js'
+import { isolated } from './html/foreign-text.js'
+import { html, type Html } from './html/html.js'
+import type { Page } from './html/layout.js'
+import { HEAD, reportLine } from './html/report-line.js'
+import { shortened } from './html/shortened.js'
+import { dayText, timeText } from './html/time.js'
+import { turn } from './html/turn.js'
 
 /** For how long a token can be made, by the word in the form; `never` has no end. */
 export const EXPIRIES = { '7d': 7, '30d': 30, '90d': 90, '365d': 365 } as const

@@ -1,12 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-
-/** Who looks at a page. */
-export interface Visitor {
-  /** Absent for whoever is not signed in. */
-  readonly user?: string
-  /** Whether a session of ours says so, which the visitor can end. */
-  readonly hasSession: boolean
-}
+import type { Visitor } from './html/layout.js'
 
 export const NOBODY: Visitor = { hasSession: false }
 

@@ -1,4 +1,4 @@
-import type { State } from '../domain/commit-status.js'
+import type { State } from '../../domain/commit-status.js'
 import { html, type Html } from './html.js'
 
 /** Of every state the sign and the word, since not everybody sees its colour. */

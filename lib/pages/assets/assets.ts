@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { OutgoingHttpHeaders } from 'node:http'
-import { digestOf } from '../http/digest.js'
-import type { Route } from '../http/surface.js'
+import { digestOf } from '../../http/digest.js'
+import type { Route } from '../../http/surface.js'
 
 const style = textOf('style.css')
 const icon = textOf('icon.svg')
@@ -37,5 +37,5 @@ function asset(path: RegExp, text: string, headers: OutgoingHttpHeaders): Route 
 }
 
 function textOf(file: string): string {
-  return readFileSync(new URL(`assets/${file}`, import.meta.url), 'utf8')
+  return readFileSync(new URL(file, import.meta.url), 'utf8')
 }

@@ -1,10 +1,17 @@
 import type { OutgoingHttpHeaders } from 'node:http'
-import { digestOf } from '../http/digest.js'
-import type { Answer } from '../http/exchange.js'
-import { STYLE_DIGEST } from './assets.js'
+import { digestOf } from '../../http/digest.js'
+import type { Answer } from '../../http/exchange.js'
+import { STYLE_DIGEST } from '../assets/assets.js'
 import { visible } from './foreign-text.js'
 import { html, type Content, type Html } from './html.js'
-import type { Visitor } from './visitor.js'
+
+/** Who looks at a page. */
+export interface Visitor {
+  /** Absent for whoever is not signed in. */
+  readonly user?: string
+  /** Whether a session of ours says so, which the visitor can end. */
+  readonly hasSession: boolean
+}
 
 /** Where pages are, and who looks at one. */
 export interface PageFrame {
