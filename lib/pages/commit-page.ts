@@ -1,16 +1,12 @@
 import { BY_URGENCY, byUrgency } from '../domain/commit-status.js'
 import type { LoggedCommit } from '../git/commit-log.js'
 import type { RepositoryName } from '../domain/repository-name.js'
-import { fitting } from './html/fitting.js'
+import { fitting, turn } from './html/pagination.js'
 import { isolated } from './html/foreign-text.js'
 import { html, type Content, type Html } from './html/html.js'
 import type { Page } from './html/layout.js'
-import { shortened } from './html/shortened.js'
+import { durationText, reportLine, shortened, stateSign, stateTitle, timeText } from './html/text.js'
 import type { ShownList, ShownStatus } from './shown-list.js'
-import { reportLine } from './html/report-line.js'
-import { stateSign, stateTitle } from './html/state-sign.js'
-import { durationText, timeText } from './html/time.js'
-import { turn } from './html/turn.js'
 
 export interface CommitView extends ShownList {
   readonly base: string

@@ -1,15 +1,12 @@
 import type { CommitState } from '../domain/commit-status.js'
 import type { LoggedCommit } from '../git/commit-log.js'
 import type { RepositoryName } from '../domain/repository-name.js'
-import { fitting } from './html/fitting.js'
+import { fitting, turn } from './html/pagination.js'
 import { isolated } from './html/foreign-text.js'
 import { html, type Content, type Html } from './html/html.js'
 import type { Page } from './html/layout.js'
 import type { Places } from './places.js'
-import { HEAD, reportLine } from './html/report-line.js'
-import { stateSign } from './html/state-sign.js'
-import { timeText } from './html/time.js'
-import { turn } from './html/turn.js'
+import { HEAD, reportLine, stateSign, timeText } from './html/text.js'
 
 /** A repository with the latest commit of its default branch. */
 export interface HomeRow {

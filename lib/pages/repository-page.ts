@@ -4,13 +4,10 @@ import type { RepositoryName } from '../domain/repository-name.js'
 import { isolated, visible } from './html/foreign-text.js'
 import { html, type Html } from './html/html.js'
 import type { Page } from './html/layout.js'
-import { fitting } from './html/fitting.js'
+import { fitting, turn } from './html/pagination.js'
 import type { Places } from './places.js'
 import { shellWord } from '../admin/shell-word.js'
-import { shortened } from './html/shortened.js'
-import { stateSign } from './html/state-sign.js'
-import { timeText } from './html/time.js'
-import { turn } from './html/turn.js'
+import { shortened, stateSign, timeText } from './html/text.js'
 
 export interface RepositoryLog extends Places {
   readonly base: string

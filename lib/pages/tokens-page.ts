@@ -1,12 +1,9 @@
 import type { ListedToken } from '../admin/administration.js'
-import { fitting } from './html/fitting.js'
+import { fitting, turn } from './html/pagination.js'
 import { isolated } from './html/foreign-text.js'
 import { html, type Html } from './html/html.js'
 import type { Page } from './html/layout.js'
-import { HEAD, reportLine } from './html/report-line.js'
-import { shortened } from './html/shortened.js'
-import { dayText, timeText } from './html/time.js'
-import { turn } from './html/turn.js'
+import { HEAD, dayText, reportLine, shortened, timeText } from './html/text.js'
 
 /** For how long a token can be made, by the word in the form; `never` has no end. */
 export const EXPIRIES = { '7d': 7, '30d': 30, '90d': 90, '365d': 365 } as const

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { dayText, durationText, timeText } from '../../lib/pages/html/time.js'
+import { dayText, durationText, timeText } from '../../lib/pages/html/text.js'
 
 t.test('A time is shown in UTC, to the minute; what is none is not shown', (t) => {
   t.equal(timeText('2026-01-31T23:30:59+01:00').toString(), '<time>2026-01-31 22:30</time> UTC')
