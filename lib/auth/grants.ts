@@ -1,5 +1,6 @@
 import { higher, type Access, type AccessPolicy } from '../contracts/access-policy.js'
-import { andThen, type Eventual, type Prompt } from '../concurrency/maybe-promise.js'
+import type { Eventual, Prompt } from '../concurrency/maybe-promise.js'
+import type { Grant } from '../contracts/records.js'
 import type { GrantStore } from '../contracts/store.js'
 import type { RepositoryName } from '../domain/repository-name.js'
 
@@ -13,8 +14,11 @@ export class GrantPolicy implements Prompt<AccessPolicy> {
 
   access(user: string, repository: RepositoryName): Eventual<Access> {
     const own: Access = user === repository.owner ? 'write' : 'none'
-    return andThen(this.#store.of(user, repository), (grants) =>
-      grants.reduce<Access>((access, grant) => higher(access, grant.access), own),
-    )
+    const grants = this.#store.of(user, repository)
+    return grants instanceof Promise ? grants.then((known) => highest(own, known)) : highest(own, grants)
   }
+}
+
+function highest(own: Access, grants: readonly Grant[]): Access {
+  return grants.reduce<Access>((access, grant) => higher(access, grant.access), own)
 }

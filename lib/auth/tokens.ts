@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import { TokenLimitReached } from '../errors.js'
 import type { Authenticator, Identity } from '../contracts/authenticator.js'
 import type { Clock } from '../contracts/clock.js'
-import { andThen, type Eventual, type Prompt } from '../concurrency/maybe-promise.js'
+import type { Eventual, Prompt } from '../concurrency/maybe-promise.js'
 import type { Logger } from '../contracts/logger.js'
 import type { TokenRecord } from '../contracts/records.js'
 import { limitsOf, type TokenLimits } from '../contracts/token-limits.js'
@@ -125,7 +125,11 @@ export class Tokens implements Prompt<Authenticator> {
 
   authenticate(token: string): Eventual<Identity | undefined> {
     const digest = digestToken(this.#prefix, token)
-    return digest && andThen(this.#store.get(digest.id), (record) => this.#identity(digest, record))
+    if (!digest) return undefined
+    const known = this.#store.get(digest.id)
+    return known instanceof Promise
+      ? known.then((record) => this.#identity(digest, record))
+      : this.#identity(digest, known)
   }
 
   #identity(digest: TokenDigest, record: TokenRecord | undefined): Identity | undefined {
@@ -135,7 +139,9 @@ export class Tokens implements Prompt<Authenticator> {
     const now = this.#clock.now()
     if (hasExpired(record, now)) return undefined
     this.#uses.set(record.id, now)
-    return { user: record.user, scopes: record.scopes, tokenId: record.id, ...limitsOf(record) }
+    const { id: tokenId, user, scopes, repositories, contexts, access } = record
+    const isLimited = (repositories ?? contexts ?? access) !== undefined
+    return { user, scopes, tokenId, ...(isLimited && limitsOf(record)) }
   }
 
   /**

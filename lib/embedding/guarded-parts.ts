@@ -58,7 +58,7 @@ export function guardLogger(part: Logger): Logger {
         // A host's may be asynchronous after all.
         // eslint-disable-next-line @typescript-eslint/no-confusing-void-expression
         const answer: unknown = part[level](facts, message)
-        ignoreLateResult(answer)
+        if (answer !== undefined) ignoreLateResult(answer)
       } catch {
         // There is nowhere left to say it.
       }

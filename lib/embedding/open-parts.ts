@@ -53,8 +53,8 @@ export async function openParts(
   shares: CacheShares,
 ): Promise<Parts> {
   const guard = (part: string) => ({ part, milliseconds })
-  const clock = options.clock ? guardClock(options.clock, logger) : systemClock
-  const { repositories: given } = options
+  const { repositories: given, clock: time = systemClock } = options
+  const clock = time === systemClock ? time : guardClock(time, logger)
   // What may throw comes before the store, which would be left open.
   const repositories =
     typeof given === 'string' ? await repositoryFolder(given) : guardRepositories(given, guard('repositories'))

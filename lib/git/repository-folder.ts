@@ -1,15 +1,29 @@
+import { existsSync, statSync, type Stats } from 'node:fs'
 import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import type { Stats } from 'node:fs'
 import { AdministrationError } from '../errors.js'
 import type { Eventual, Prompt } from '../concurrency/maybe-promise.js'
 import { Pace } from '../concurrency/sync-while-fast.js'
 import type { Repositories, Repository } from '../contracts/repositories.js'
 import { isOwnerName, repositoryName, type RepositoryName } from '../domain/repository-name.js'
-import { fileSystem, identityOf, quickStat, type FileSystem } from './stat.js'
+import { quickStat } from './stat.js'
 
 /** git's own mark of a repository that everybody may read (git-daemon(1)). */
 const EXPORT_MARK = 'git-daemon-export-ok'
+
+/** Ways to look at a file; where there is none, they may throw or say so with `undefined`. */
+export interface FileSystem {
+  stat(path: string): Promise<Stats>
+  statSync(path: string): Stats | undefined
+  /** `false` also where it cannot be determined. */
+  existsSync(path: string): boolean
+}
+
+export const fileSystem: FileSystem = {
+  stat: quickStat,
+  existsSync,
+  statSync: (path) => statSync(path, { throwIfNoEntry: false }),
+}
 
 /**
  * The repositories of one folder: `<folder>/<owner>/<repo>.git`, public where `git-daemon-export-ok` stands in them.
@@ -154,6 +168,15 @@ function isThereOrThrow(look: Look): boolean {
 function certain(look: Look): Stats | undefined {
   if (look && 'error' in look) throw look.error
   return look
+}
+
+/**
+ * Another text for every folder that ever was.
+ * @returns `undefined` where the file system does not tell when a folder was made: its number may be given again
+ */
+export function identityOf({ dev, ino, birthtimeMs }: Stats): string | undefined {
+  /* c8 ignore next -- those of the specs tell it */
+  return birthtimeMs > 0 ? `${dev} ${ino} ${birthtimeMs}` : undefined
 }
 
 /** @param isPublic `false` also where it cannot be determined */

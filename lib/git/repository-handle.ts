@@ -2,7 +2,8 @@ import { join } from 'node:path'
 import type { ObjectId } from '../domain/object-id.js'
 import { OpenRepository } from './nodegit.js'
 import { ObjectDatabase } from './object-database.js'
-import { identityOf, quickStat } from './stat.js'
+import { identityOf } from './repository-folder.js'
+import { quickStat } from './stat.js'
 
 /** How long a deleted or replaced repository may go unnoticed. */
 const IDENTITY_MILLISECONDS = 500

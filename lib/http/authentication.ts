@@ -45,40 +45,51 @@ export class Authentication {
 
   #authenticated(request: IncomingMessage, { token }: { readonly token?: string }): Eventual<Caller> {
     const address = this.#parts.clientAddress(request)
-    return this.#withinBudget(address, () =>
-      andThen(token === undefined ? undefined : this.#parts.authenticator.authenticate(token), (identity) =>
-        identity
-          ? // Others of this client may have failed meanwhile: no more guesses are answered than the budget allows.
-            this.#withinBudget(address, () => scoped(identity))
-          : this.#refused(address),
-      ),
-    )
+    const within = this.#refuseWithoutBudget(address)
+    return within ? within.then(() => this.#asked(address, token)) : this.#asked(address, token)
   }
 
-  #withinBudget<T>(address: string, next: () => Eventual<T>): Eventual<T> {
-    return andThen(this.#parts.failures.retryAfter(address), (seconds) => {
-      this.#refuseAfter(seconds)
-      return next()
-    })
+  #asked(address: string, token: string | undefined): Eventual<Caller> {
+    const known = token === undefined ? undefined : this.#parts.authenticator.authenticate(token)
+    return known instanceof Promise
+      ? known.then((identity) => this.#told(address, identity))
+      : this.#told(address, known)
+  }
+
+  #told(address: string, identity: Identity | undefined): Eventual<Caller> {
+    if (!identity) return this.#refused(address)
+    // Others of this client may have failed meanwhile: no more guesses are answered than the budget allows.
+    const within = this.#refuseWithoutBudget(address)
+    return within ? within.then(() => scoped(identity)) : scoped(identity)
+  }
+
+  /** @returns nothing where it is known at once that the client may go on */
+  #refuseWithoutBudget(address: string): Promise<void> | undefined {
+    const seconds = this.#parts.failures.retryAfter(address)
+    if (seconds instanceof Promise) return seconds.then(refuseAfter)
+    refuseAfter(seconds)
+    return undefined
   }
 
   #refused(address: string): Eventual<never> {
     this.#parts.logger.info({ client: address }, 'failed authentication attempt')
     this.#parts.meter.logInFailed()
     return andThen(this.#parts.failures.recordFailure(address), (seconds) => {
-      this.#refuseAfter(seconds)
+      refuseAfter(seconds)
       throw new ServiceError('credentials_wrong')
     })
   }
+}
 
-  #refuseAfter(seconds: number): void {
-    if (seconds > 0) throw new ServiceError('too_many_failures', { retryAfter: seconds })
-  }
+function refuseAfter(seconds: number): void {
+  if (seconds > 0) throw new ServiceError('too_many_failures', { retryAfter: seconds })
 }
 
 /** Whom an identity lets in, and how far. */
-export function callerOf({ user, tokenId, ...limits }: Identity): Caller {
-  return { user, ...(tokenId !== undefined && { tokenId }), limits: limitsOf(limits) }
+export function callerOf(identity: Identity): Caller {
+  const { user, tokenId, repositories, contexts, access } = identity
+  const isLimited = (repositories ?? contexts ?? access) !== undefined
+  return { user, ...(tokenId !== undefined && { tokenId }), ...(isLimited && { limits: limitsOf(identity) }) }
 }
 
 function scoped(identity: Identity): Caller {

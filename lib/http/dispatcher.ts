@@ -13,7 +13,7 @@ import type { Waiting } from './waiting.js'
 export interface DispatcherParts {
   /** The first that has an address answers it. */
   readonly surfaces: readonly Surface[]
-  /** The one of them that answers, where there is no `next`, what none of them has. */
+  /** Answers, where there is no `next`, what none of them has. */
   readonly rest: Surface
   readonly inFlight: InFlight
   readonly waiting: Waiting
@@ -83,7 +83,7 @@ export function createDispatcher(parts: DispatcherParts): Handler {
   }
 
   const apps = parts.surfaces.map((surface) => ({ surface, app: appOf(surface) }))
-  const rest = apps.find(({ surface }) => surface === parts.rest)?.app
+  const rest = appOf(parts.rest)
 
   return (request, response, next) => {
     try {
@@ -93,7 +93,7 @@ export function createDispatcher(parts: DispatcherParts): Handler {
         serve(app, url, request, response)
         return
       }
-      if (!next && rest) {
+      if (!next) {
         serve(rest, originForm(String(request.url)), request, response)
         return
       }
@@ -104,7 +104,7 @@ export function createDispatcher(parts: DispatcherParts): Handler {
       return
     }
     // Not within: what the host throws is the host's.
-    next?.()
+    next()
   }
 }
 

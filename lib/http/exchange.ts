@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Reporter } from '../domain/commit-status.js'
 import { ServiceError, toServiceError } from '../errors.js'
 import { andThen, outcomeOf, type Eventual } from '../concurrency/maybe-promise.js'
@@ -7,7 +8,6 @@ import type { Logger } from '../contracts/logger.js'
 import type { Meter, Route } from '../contracts/meter.js'
 import type { SentList } from '../domain/status-list.js'
 import type { InFlight } from '../service/in-flight.js'
-import { requestId } from './request-id.js'
 import { pathOf } from './request-target.js'
 
 /** What an operation answers. */
@@ -33,6 +33,9 @@ export interface WaitedAnswer extends Answer {
   /** Milliseconds after which it may be another one although nothing changes. */
   readonly changesIn?: number
 }
+
+/** The answer to a refusal or failure. */
+type Refuse = (error: ServiceError) => Eventual<Answer>
 
 /** One request and its answer: everything is answered here, and every answer is logged and measured here. */
 export class Exchange {
@@ -60,9 +63,12 @@ export class Exchange {
     this.#usual = parts.headers
   }
 
-  /** Made when it is logged: thousands may wait for an answer. */
+  /**
+   * The id that every answer and its log lines carry: the request's own when it is short and plain, else a new one.
+   * Made when it is used: thousands may wait for an answer.
+   */
   get #id(): string {
-    return (this.#knownId ??= requestId(this.request))
+    return (this.#knownId ??= sentId(this.request.headers) ?? randomUUID())
   }
 
   /**
@@ -72,36 +78,63 @@ export class Exchange {
    * the more so when the client is woken for each answer.
    * @param refuse makes the answer of a refusal; never throws or rejects
    */
-  answer(
-    operation: () => Eventual<Answer>,
-    refuse: (error: ServiceError) => Eventual<Answer> = errorAnswer,
-  ): Eventual<void> {
-    return andThen(outcomeOf(operation), (outcome) => {
-      if ('value' in outcome) {
-        this.#sendSoon(outcome.value, undefined)
-        return
-      }
-      return andThen(refuse(toServiceError(outcome.error)), (answer) => {
-        this.#sendSoon(answer, outcome.error)
-      })
+  answer(operation: () => Eventual<Answer>, refuse: Refuse = errorAnswer): Eventual<void> {
+    let answer: Eventual<Answer>
+    try {
+      answer = operation()
+    } catch (error) {
+      return this.#refuse(error, refuse)
+    }
+    if (answer instanceof Promise) return this.#answerLater(answer, refuse)
+    this.#sendSoon(answer, undefined)
+  }
+
+  async #answerLater(operation: Promise<Answer>, refuse: Refuse): Promise<void> {
+    try {
+      this.#sendSoon(await operation, undefined)
+    } catch (error) {
+      await this.#refuse(error, refuse)
+    }
+  }
+
+  #refuse(error: unknown, refuse: Refuse): Eventual<void> {
+    return andThen(refuse(toServiceError(error)), (answer) => {
+      this.#sendSoon(answer, error)
     })
   }
 
   #sendSoon(answer: Answer, error: unknown): void {
     // One for each answer: a host may know by its AsyncLocalStorage which request is answered.
-    setImmediate(() => void this.#sent(answer, error))
+    setImmediate(() => {
+      if (answer.stream) void this.#streamed(answer, answer.stream, error)
+      else this.#sent(answer, error)
+    })
   }
 
-  #sent(answer: Answer, error: unknown): Eventual<void> {
-    const sent = outcomeOf(() => (answer.stream ? this.#stream(answer, answer.stream) : this.#send(answer)))
-    return andThen(sent, (outcome) => {
-      if ('error' in outcome) {
-        this.#logger.error({ request: this.#id, err: outcome.error }, 'the answer could not be sent')
-        // Of a response that is none, too: whatever the host has made of it.
-        void outcomeOf(() => this.#response.destroy())
-      }
-      this.#note('value' in outcome ? outcome.value : answer.status, error, answer)
-    })
+  #sent(answer: Answer, error: unknown): void {
+    let { status } = answer
+    try {
+      status = this.#send(answer)
+    } catch (cause) {
+      this.#giveUp(cause)
+    }
+    this.#note(status, error, answer)
+  }
+
+  async #streamed(answer: Answer, stream: SentList, error: unknown): Promise<void> {
+    let { status } = answer
+    try {
+      status = await this.#stream(answer, stream)
+    } catch (cause) {
+      this.#giveUp(cause)
+    }
+    this.#note(status, error, answer)
+  }
+
+  #giveUp(cause: unknown): void {
+    this.#logger.error({ request: this.#id, err: cause }, 'the answer could not be sent')
+    // Of a response that is none, too: whatever the host has made of it.
+    void outcomeOf(() => this.#response.destroy())
   }
 
   /** @returns the status that was sent */
@@ -185,6 +218,12 @@ export class Exchange {
     if (failed) this.#logger.error({ ...facts, err: error }, 'request failed')
     else this.#logger.debug(facts, 'request')
   }
+}
+
+/** @param headers `undefined` of what a host hands over that is no request of node:http */
+function sentId(headers: IncomingHttpHeaders | undefined): string | undefined {
+  const sent = headers?.['x-request-id']
+  return typeof sent === 'string' && /^[\w.-]{1,64}$/.test(sent) ? sent : undefined
 }
 
 /** A strong one. */

@@ -1,7 +1,7 @@
 import { limitAccess } from '../auth/token-limits.js'
 import { ServiceError, StoreUnavailable, toServiceError } from '../errors.js'
-import { atLeast, higher, type Access, type AccessPolicy } from '../contracts/access-policy.js'
-import { andThen, outcomeOf, type Eventual, type Outcome, type Prompt } from '../concurrency/maybe-promise.js'
+import type { Access, AccessPolicy } from '../contracts/access-policy.js'
+import type { Eventual, Prompt } from '../concurrency/maybe-promise.js'
 import type { Logger } from '../contracts/logger.js'
 import type { Repositories, Repository } from '../contracts/repositories.js'
 import type { TokenLimits } from '../contracts/token-limits.js'
@@ -47,13 +47,10 @@ export class RepositoryAccess {
    * @throws ServiceError
    */
   find(caller: Caller, name: RepositoryName | undefined, needed: Access): Eventual<FoundRepository> {
-    return andThen(name ? this.#look(caller, name) : nothing, ([repository, access]) => {
-      if (caller.user === undefined && !caller.host && (needed === 'write' || !repository?.public))
-        throw new ServiceError('credentials_missing')
-      if (!name || !repository || access === 'none') throw new ServiceError('repository_not_found')
-      if (!atLeast(access, needed)) throw new ServiceError('write_denied')
-      return { name, repository, access }
-    })
+    const found = name ? this.#look(caller, name) : nothing
+    return found instanceof Promise
+      ? found.then((looked) => visible(caller, name, needed, looked))
+      : visible(caller, name, needed, found)
   }
 
   /**
@@ -75,33 +72,71 @@ export class RepositoryAccess {
    * Asks for the right first, whatever a token is limited to, and then for what the right lets see: so a private
    * repository takes the time of a missing one.
    */
-  #look({ user, limits = {}, host }: Caller, name: RepositoryName): Eventual<Found> {
+  #look({ user, limits, host }: Caller, name: RepositoryName): Eventual<Found> {
     if (user === undefined) return this.#lookAs(host ? 'write' : 'none', name)
-    const asked = outcomeOf(() => this.#parts.policy.access(user, name))
-    return andThen(asked, (right) => this.#lookAs(limitAccess(this.#granted(right, name, user), limits, name), name))
+    const right = this.#right(user, name)
+    return right instanceof Promise
+      ? right.then((access) => this.#lookAs(limited(access, limits, name), name))
+      : this.#lookAs(limited(right, limits, name), name)
+  }
+
+  #right(user: string, name: RepositoryName): Eventual<Access> {
+    try {
+      const right = this.#parts.policy.access(user, name)
+      return right instanceof Promise ? right.catch((error: unknown) => this.#noRight(error, name, user)) : right
+    } catch (error) {
+      return this.#noRight(error, name, user)
+    }
+  }
+
+  #noRight(error: unknown, { full: repository }: RepositoryName, user: string): Access {
+    // A store that cannot be used says nothing of the right: the caller is asked to come again, and no more is said.
+    if (error instanceof StoreUnavailable) throw toServiceError(error)
+    this.#parts.logger.error({ err: error, repository, user }, 'access cannot be determined')
+    return 'none'
   }
 
   #lookAs(access: Access, name: RepositoryName): Eventual<Found> {
-    const only = access === 'none' ? 'public' : undefined
-    const looked = outcomeOf(() => this.#parts.repositories.find(name, only))
-    return andThen(looked, (found) => this.#found(found, access, name))
+    try {
+      const found = this.#parts.repositories.find(name, access === 'none' ? 'public' : undefined)
+      return found instanceof Promise
+        ? found.then(
+            (repository) => withRight(repository, access),
+            (error: unknown) => this.#notFound(error, access, name),
+          )
+        : withRight(found, access)
+    } catch (error) {
+      return this.#notFound(error, access, name)
+    }
   }
 
-  #found(found: Outcome<Repository | undefined>, access: Access, name: RepositoryName): Found {
-    if ('value' in found) return [found.value, higher(access, found.value?.public ? 'read' : 'none')]
+  #notFound(error: unknown, access: Access, { full: repository }: RepositoryName): Found {
     // Only who may see the repository learns that there is something wrong with it.
-    if (access !== 'none') throw new ServiceError('repository_unreadable', { cause: found.error })
-    this.#parts.logger.error({ err: found.error, repository: name.full }, 'the repository cannot be looked up')
+    if (access !== 'none') throw new ServiceError('repository_unreadable', { cause: error })
+    this.#parts.logger.error({ err: error, repository }, 'the repository cannot be looked up')
     return nothing
   }
+}
 
-  #granted(right: Outcome<Access>, { full: repository }: RepositoryName, user: string | undefined): Access {
-    if ('value' in right) return right.value
-    // A store that cannot be used says nothing of the right: the answer is to come again, and nothing more.
-    if (right.error instanceof StoreUnavailable) throw toServiceError(right.error)
-    this.#parts.logger.error({ err: right.error, repository, user }, 'access cannot be determined')
-    return 'none'
-  }
+function limited(access: Access, limits: TokenLimits | undefined, name: RepositoryName): Access {
+  return limits ? limitAccess(access, limits, name) : access
+}
+
+function withRight(repository: Repository | undefined, access: Access): Found {
+  return [repository, access === 'none' && repository?.public ? 'read' : access]
+}
+
+function visible(
+  { user, host }: Caller,
+  name: RepositoryName | undefined,
+  needed: Access,
+  [repository, access]: Found,
+): FoundRepository {
+  if (user === undefined && !host && (needed === 'write' || !repository?.public))
+    throw new ServiceError('credentials_missing')
+  if (!name || !repository || access === 'none') throw new ServiceError('repository_not_found')
+  if (needed === 'write' && access === 'read') throw new ServiceError('write_denied')
+  return { name, repository, access }
 }
 
 /** What was found under a name, and the right on it. */

@@ -6,11 +6,11 @@ import { makeRepositoryWithCommit } from '../fixtures/git.js'
 
 /** The most files that a request of a kind may enter, and the most moves from one to another. */
 const MOST = {
-  report: [48, 143],
-  list: [37, 115],
-  anonymousList: [27, 78],
-  githubList: [45, 133],
-  page: [33, 97],
+  report: [42, 110],
+  list: [30, 80],
+  anonymousList: [24, 60],
+  githubList: [40, 102],
+  page: [30, 82],
 } as const
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))

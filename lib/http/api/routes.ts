@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
-import { andThen } from '../../concurrency/maybe-promise.js'
 import { MAX_FAILED, shownStatus } from '../../domain/commit-status.js'
 import { repositoryName, type RepositoryName } from '../../domain/repository-name.js'
 import { parseVerdictQuery } from '../../domain/verdict/rule.js'
 import { ServiceError } from '../../errors.js'
 import type { InFlight } from '../../service/in-flight.js'
-import { fullCommitId, type StatusService } from '../../service/status-service.js'
+import type { Caller } from '../../service/repository-access.js'
+import { fullCommitId, type FoundList, type StatusService } from '../../service/status-service.js'
 import type { Authentication } from '../authentication.js'
 import { readJson, receiveReport } from '../body.js'
 import { digestOf } from '../digest.js'
@@ -35,9 +35,12 @@ export function strictApi({ service, authentication, inFlight, unavailableReason
   const list: Operation = (request) => {
     const [name, sha] = commitOf(request)
     const caller = authentication.caller(request) // 401, 403, 429
-    const found = andThen(caller, (known) => service.list(known, name, () => fullCommitId(sha))) // 401, 404, 422
-    return andThen(found, ({ list }) => listAnswer(list, inFlight))
+    const listOf = (known: Caller) => service.list(known, name, () => fullCommitId(sha)) // 401, 404, 422
+    const found = caller instanceof Promise ? caller.then(listOf) : listOf(caller)
+    return found instanceof Promise ? found.then(listed) : listed(found)
   }
+
+  const listed = ({ list }: FoundList): Answer => listAnswer(list, inFlight)
 
   const verdict: Operation = async (request) => {
     const caller = await authentication.caller(request) // 401, 403, 429
