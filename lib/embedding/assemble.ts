@@ -14,7 +14,7 @@ import { ConfirmedCommits } from '../git/confirmed-commits.js'
 import { LookUps } from '../git/look-ups.js'
 import { Refs } from '../git/refs.js'
 import { strictApi } from '../http/api/routes.js'
-import { Authentication, callerOf } from '../http/authentication.js'
+import { Authentication } from '../http/authentication.js'
 import { clientAddresses, trustedPeers } from '../http/client-address.js'
 import { createDispatcher, type Handler } from '../http/dispatcher.js'
 import { metricsSurface } from '../http/metrics.js'
@@ -23,17 +23,16 @@ import { Waiting } from '../http/waiting.js'
 import { cacheShares } from '../contracts/cache-shares.js'
 import { silentLogger, type Logger } from '../contracts/logger.js'
 import { noopMeter, type Meter } from '../contracts/meter.js'
-import { HOST_USER, parseRepositoryName, type RepositoryName } from '../domain/repository-name.js'
+import { parseRepositoryName } from '../domain/repository-name.js'
 import { InFlight } from '../service/in-flight.js'
 import { Waits } from '../service/waits.js'
 import { StatusEvents } from '../service/status-events.js'
-import type { Caller } from '../service/repository-access.js'
 import { StatusService } from '../service/status-service.js'
 import { verdictRule } from '../domain/verdict/rule.js'
 import { levelFolder } from '../store/address.js'
 import type { CommitStatusService } from './commit-status-service.js'
-import { PART_MILLISECONDS } from './guarded-call.js'
-import { guardLogger, isIdentity } from './guarded-parts.js'
+import { guardLogger } from './guarded-parts.js'
+import { callerFor, checkName } from './host-arguments.js'
 import { openCompatibleApis } from './open-compatible-apis.js'
 import { openPages, type OwnPages } from './open-pages.js'
 import { openParts, type Parts } from './open-parts.js'
@@ -298,26 +297,4 @@ async function openCommands(
 ): Promise<(seconds: number) => Promise<void>> {
   const folder = typeof store === 'string' ? levelFolder(store) : undefined
   return folder === undefined || !commands ? () => Promise.resolve() : await openSocket(administration, folder, logger)
-}
-
-/** For whom a host asks: a user, or an identity that `authenticate` returned, with the limits of the token. */
-function callerFor(user: unknown): Caller {
-  const caller = isIdentity(user) ? callerOf(user) : { user: checkUser(user) }
-  if (caller.user === HOST_USER)
-    throw new TypeError(`no user can be called ${HOST_USER}: that is this program, for which the user is left out`)
-  return caller
-}
-
-/** Of a value that is no name, nobody knows whom the host meant. */
-function checkUser(user: unknown): string {
-  if (typeof user !== 'string' || user === '') {
-    throw new TypeError('the user must be a text that is not empty, what authenticate() has told, or undefined')
-  }
-  return user
-}
-
-function checkName(repository: unknown): RepositoryName {
-  const name = parseRepositoryName(repository)
-  if (!name) throw new TypeError(`${String(repository)} is no repository name: owner/repo`)
-  return name
 }
