@@ -1,3 +1,4 @@
+// A process of its own: how long others wait is measured.
 // Verdicts that are dear, asked for by nobody in particular. 100 anonymous requests with 50 patterns of 127 parts each,
 // on a commit with 1,000 long contexts, took the whole process for 8 s; while 100 waited, so did each report on it.
 import { once } from 'node:events'

@@ -1,3 +1,5 @@
+// A process of its own: memory is measured.
+
 // Memory and time for nothing: the id of a large blob of a public repository, asked for by anybody. libgit2 inflates
 // the
 // whole object before it looks at its type, unless its header is read first: a few such requests at once ended a

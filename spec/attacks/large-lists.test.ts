@@ -1,3 +1,5 @@
+// A process of its own: memory is measured.
+
 // Commits with more contexts than anybody looks at. 16 anonymous lists of 10,000 contexts of 10 KB at once ended the
 // process (the heap was full), a list over 512 MB was 500 for ever, clients that read at full speed were taken for slow
 // ones, and the commands ended in a stack trace or in "too many changes wait for the disk".

@@ -1,3 +1,4 @@
+// A process of its own: what it does to disks, processes, clocks and repositories reaches no other spec.
 import { deepStrictEqual, ok } from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'

@@ -1,3 +1,4 @@
+// A process of its own: what it does to disks, processes, clocks and repositories reaches no other spec.
 import t, { type Test } from 'tap'
 import { makeCommit } from '../fixtures/git.js'
 import { hostCommit } from '../fixtures/hosted-commit.js'

@@ -1,3 +1,4 @@
+// A process of its own: what it does to disks, processes, clocks and repositories reaches no other spec.
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,3 +1,4 @@
+// A process of its own: what it does to disks, processes, clocks and repositories reaches no other spec.
 import t from 'tap'
 import { besiege, honestly } from '../fixtures/siege.js'
 import { isLong, record } from './fault.js'

@@ -1,3 +1,4 @@
+// A process of its own: what it does to disks, processes, clocks and repositories reaches no other spec.
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'

@@ -1,3 +1,4 @@
+// A process of its own: what it does to disks, processes, clocks and repositories reaches no other spec.
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { RawSocket, requestHead } from '../fixtures/raw-socket.js'

@@ -1,3 +1,4 @@
+// A process of its own: what it does to disks, processes, clocks and repositories reaches no other spec.
 import { fault } from './fault.js'
 import { Load } from './load.js'
 

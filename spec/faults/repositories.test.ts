@@ -1,3 +1,4 @@
+// A process of its own: what it does to disks, processes, clocks and repositories reaches no other spec.
 import { spawn } from 'node:child_process'
 import { cpSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,3 +1,4 @@
+// A process of its own: what it does to disks, processes, clocks and repositories reaches no other spec.
 import { StoreLocked } from '../../lib/errors.js'
 import { LevelStore } from '../../lib/store/level/level-store.js'
 import { fault } from './fault.js'

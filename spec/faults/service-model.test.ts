@@ -1,3 +1,4 @@
+// A process of its own: what it does to disks, processes, clocks and repositories reaches no other spec.
 import { deepStrictEqual } from 'node:assert/strict'
 import { once } from 'node:events'
 import { cpSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'

@@ -1,3 +1,4 @@
+// A process of its own: memory is measured.
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
