@@ -1,3 +1,4 @@
+// A process of its own: a time limit of a request that was given up runs out later, and nobody waits for it.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
 import { deliver, type Delivery } from '../../scripts/cli/clients/report-client.js'
