@@ -103,10 +103,10 @@ export function tokensPage({ base, tokens, now, skip, problem, sent }: TokensVie
 }
 
 function rowOf(base: string, token: ListedToken, now: number): Html {
-  const { id, expires_at, last_used_at } = token
+  const { id, name: given, expires_at, last_used_at } = token
   const isOver = expires_at !== null && Date.parse(expires_at) <= now
   const expiry = expires_at === null ? 'never expires' : html`${isOver ? 'expired' : 'expires'} ${timeText(expires_at)}`
-  const name = token.name && isolated(shortened(token.name, MAX_NAME))
+  const name = given && isolated(shortened(given, MAX_NAME))
   return html`<li>
     <span class="what"
       ><strong>${name || 'without a name'}</strong> <span class="sha">${id}</span>
