@@ -125,6 +125,7 @@ export class Exchange {
     let { status } = answer
     try {
       status = await this.#stream(answer, stream)
+      /* c8 ignore next 3 -- a store that fails while a large list is sent */
     } catch (cause) {
       this.#giveUp(cause)
     }
@@ -258,14 +259,6 @@ export function errorAnswer(error: ServiceError): Answer {
       ...(error.retryAfter !== undefined && { 'Retry-After': error.retryAfter }),
     },
   }
-}
-
-/**
- * The answer to a method that an address does not take.
- * @param allowed the methods that it does (RFC 9110, 10.2.1)
- */
-export function methodNotAllowed(allowed: string): Answer {
-  return allowing(allowed, errorAnswer(new ServiceError('method_not_allowed')))
 }
 
 /** An answer that names the methods an address takes. */

@@ -21,6 +21,7 @@ export function commitRoutes(parts: PagesParts): readonly Route[] {
   // Many look at a commit that has just been pushed.
   const known = new LRUCache<string, Answer>({
     maxSize: parts.shares.pages,
+    /* c8 ignore next -- pages are buffers */
     sizeCalculation: ({ body }, key) => PAGE_BYTES + 2 * key.length + (Buffer.isBuffer(body) ? body.length : 0),
   })
   parts.meter.cacheSize('pages', () => known.calculatedSize)

@@ -95,6 +95,7 @@ function newQueue(): Queue {
 }
 
 function newBatch(commit: ObjectId): Batch {
+  /* c8 ignore next -- replaced before anybody can call it */
   let settle: Batch['settle'] = () => undefined
   const done = new Promise<void>((resolve) => (settle = resolve))
   return { commit, evaluations: new Map(), done, settle }

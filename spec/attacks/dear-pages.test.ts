@@ -12,7 +12,7 @@ import { pageAnswer } from '../../lib/pages/html/layout.js'
 import { partOfList, wholeList } from '../../lib/pages/shown-list.js'
 import { tokensPage } from '../../lib/pages/tokens-page.js'
 import { NOBODY } from '../../lib/pages/visitor.js'
-import { largeList, toText, type SentList } from '../../lib/domain/status-list.js'
+import { largeList, serialisedList, toText, type SentList } from '../../lib/domain/status-list.js'
 import { LevelDatabase } from '../../lib/store/level/database.js'
 import { embed, listen } from '../fixtures/embedded.js'
 import { makeRepositoryWithCommit } from '../fixtures/git.js'
@@ -108,6 +108,9 @@ t.test('Of a list that is not in memory no more is read than what is shown is in
   const red = await inPieces((place) => (place < 450 ? 'failure' : 'success'))
   const { list: failed, counts: all, hidden: others } = await partOfList(red.list)
   t.strictSame([failed.statuses.length, all.failure, others, red.read()], [100, 450, CONTEXTS - 100, 1])
+
+  const held = serialisedList(statuses((place) => (place === 7 ? 'failure' : 'success')).map(toText))
+  t.match(await partOfList(held), { counts: { failure: 1, success: CONTEXTS - 1 }, hidden: CONTEXTS - 1 })
 
   const one = await inPieces((place) => (place === 250 ? 'error' : 'success'))
   t.strictSame(

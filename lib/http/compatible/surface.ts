@@ -79,7 +79,7 @@ function surfaceOf(
       // Of a path that has been checked: what is malformed cannot be decoded.
       const params = route && error.code === 'commit_not_found' ? paramsOf(route, request) : {}
       const refused = { ...(route && { route }), params, base: rootOf(request) + mount }
-      return { ...api.errorAnswer(error, refused), headers: errorAnswer(error).headers ?? {} }
+      return { ...api.errorAnswer(error, refused), headers: { ...errorAnswer(error).headers } }
     },
   }
 }
