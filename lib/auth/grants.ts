@@ -1,18 +1,18 @@
 import { higher, type Access, type AccessPolicy } from '../contracts/access-policy.js'
-import type { Eventual, Prompt } from '../concurrency/maybe-promise.js'
+import type { MaybePromise, MaybeSync } from '../concurrency/maybe-promise.js'
 import type { Grant } from '../contracts/records.js'
 import type { GrantStore } from '../contracts/store.js'
 import type { RepositoryName } from '../domain/repository-name.js'
 
 /** The user named like the owner has write; grants on the owner or on the repository give others what they say. */
-export class GrantPolicy implements Prompt<AccessPolicy> {
+export class GrantPolicy implements MaybeSync<AccessPolicy> {
   readonly #store: GrantStore
 
   constructor(store: GrantStore) {
     this.#store = store
   }
 
-  access(user: string, repository: RepositoryName): Eventual<Access> {
+  access(user: string, repository: RepositoryName): MaybePromise<Access> {
     const own: Access = user === repository.owner ? 'write' : 'none'
     const grants = this.#store.of(user, repository)
     return grants instanceof Promise ? grants.then((known) => highest(own, known)) : highest(own, grants)

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { clientKey } from '../contracts/client-key.js'
-import type { Prompt } from '../concurrency/maybe-promise.js'
+import type { MaybeSync } from '../concurrency/maybe-promise.js'
 import type { FailureBudget } from '../contracts/failure-budget.js'
 
 /** Clients remembered at once; past that, the one that failed least recently is forgotten. */
@@ -14,7 +14,7 @@ interface Window {
 }
 
 /** A budget in the memory of this process. */
-export class MemoryFailureBudget implements Prompt<FailureBudget> {
+export class MemoryFailureBudget implements MaybeSync<FailureBudget> {
   readonly #limit: number
   readonly #windowSeconds: number
   // By size: with `max` it would take the memory for all of them at its start.

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import { TokenLimitReached } from '../errors.js'
 import type { Authenticator, Identity } from '../contracts/authenticator.js'
 import type { Clock } from '../contracts/clock.js'
-import type { Eventual, Prompt } from '../concurrency/maybe-promise.js'
+import type { MaybePromise, MaybeSync } from '../concurrency/maybe-promise.js'
 import type { Logger } from '../contracts/logger.js'
 import type { TokenRecord } from '../contracts/records.js'
 import { limitsOf, type TokenLimits } from '../contracts/token-limits.js'
@@ -32,7 +32,7 @@ export interface NewlyMade {
 }
 
 /** The personal access tokens of this service. */
-export class Tokens implements Prompt<Authenticator> {
+export class Tokens implements MaybeSync<Authenticator> {
   readonly #store: TokenStore
   readonly #prefix: string
   readonly #most: number
@@ -123,7 +123,7 @@ export class Tokens implements Prompt<Authenticator> {
     return expired
   }
 
-  authenticate(token: string): Eventual<Identity | undefined> {
+  authenticate(token: string): MaybePromise<Identity | undefined> {
     const digest = digestToken(this.#prefix, token)
     if (!digest) return undefined
     const known = this.#store.get(digest.id)

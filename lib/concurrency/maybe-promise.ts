@@ -2,19 +2,19 @@
  * A value that is known at once, or a promise of it: promises and the turns they take are dear where there are many
  * requests, and most of what a request needs is in memory.
  */
-export type Eventual<T> = T | Promise<T>
+export type MaybePromise<T> = T | Promise<T>
 
 /**
  * A part whose methods may answer at once where its contract has promises: ours do so, a host's need not.
  */
-export type Prompt<Part> = {
+export type MaybeSync<Part> = {
   [Method in keyof Part]: Part[Method] extends (...args: infer Arguments) => Promise<infer Answer>
-    ? (...args: Arguments) => Eventual<Answer>
+    ? (...args: Arguments) => MaybePromise<Answer>
     : Part[Method]
 }
 
 /** Goes on with a value, at once where it is known. What `next` throws is thrown, or rejects. */
-export function andThen<T, R>(value: Eventual<T>, next: (value: T) => Eventual<R>): Eventual<R> {
+export function andThen<T, R>(value: MaybePromise<T>, next: (value: T) => MaybePromise<R>): MaybePromise<R> {
   return value instanceof Promise ? value.then(next) : next(value)
 }
 
@@ -22,7 +22,7 @@ export function andThen<T, R>(value: Eventual<T>, next: (value: T) => Eventual<R
 export type Outcome<T> = { readonly value: T } | { readonly error: unknown }
 
 /** Does something; whatever it throws, or rejects with, is its outcome. */
-export function outcomeOf<T>(work: () => Eventual<T>): Eventual<Outcome<T>> {
+export function outcomeOf<T>(work: () => MaybePromise<T>): MaybePromise<Outcome<T>> {
   try {
     const value = work()
     return value instanceof Promise ? value.then(succeeded, failed) : { value }
@@ -32,7 +32,7 @@ export function outcomeOf<T>(work: () => Eventual<T>): Eventual<Outcome<T>> {
 }
 
 /** Uses something that is closed once it has been used, whatever comes of that. */
-export function closing<T>(open: { close(): Eventual<void> }, use: () => Eventual<T>): Eventual<T> {
+export function closing<T>(open: { close(): MaybePromise<void> }, use: () => MaybePromise<T>): MaybePromise<T> {
   return andThen(outcomeOf(use), (outcome) =>
     andThen(open.close(), () => {
       if ('error' in outcome) throw outcome.error

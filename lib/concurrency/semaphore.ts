@@ -1,7 +1,7 @@
 import { StoreOverloaded } from '../errors.js'
 
 /** Lets so many through at a time; others wait in line, and those that the line has no place for are refused. */
-export class Gate {
+export class Semaphore {
   readonly #max: number
   readonly #maxWaiting: number
   readonly #waiting: (() => void)[] = []

@@ -18,7 +18,7 @@ const ANSWERED_MILLISECONDS = 100
  * everything when it is slow. Once it was, calls are asynchronous for a while and until one of them was answered
  * quickly: a network file system that has gone away holds up the process once, not once for each request.
  */
-export class Pace {
+export class SyncWhileFast {
   readonly #now: () => number
   #average = 0
   /** When calls may be synchronous again at the earliest; `undefined` while they are. */

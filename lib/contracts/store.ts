@@ -2,7 +2,7 @@ import { type CommitState, type Report, type StoredStatus } from '../domain/comm
 import type { ObjectId } from '../domain/object-id.js'
 import type { RepositoryName } from '../domain/repository-name.js'
 import type { SentList } from '../domain/status-list.js'
-import type { Eventual, Prompt } from '../concurrency/maybe-promise.js'
+import type { MaybePromise, MaybeSync } from '../concurrency/maybe-promise.js'
 import type { FailureBudget } from './failure-budget.js'
 import type { Grant, GrantKey, SavedStatus, TokenRecord, TokenUse } from './records.js'
 import type { StoreContents, StoreMaintenance } from './store-administration.js'
@@ -36,7 +36,7 @@ export interface Store {
    */
   failureBudget?(
     limits: { readonly limit: number; readonly windowSeconds: number },
-    memory: Prompt<FailureBudget>,
+    memory: MaybeSync<FailureBudget>,
   ): FailureBudget
 
   /** What an admin does with all of it, where the store offers that. */
@@ -81,7 +81,7 @@ export interface StatusStore {
    * The same as it is sent, and who reported beside it, where the store has a faster way to it than over `list`. A
    * value, not a promise, when it is at hand.
    */
-  serialised?(repository: RepositoryName, commit: ObjectId): Eventual<SentList>
+  serialised?(repository: RepositoryName, commit: ObjectId): MaybePromise<SentList>
 
   /** The status of one context, where the store has a faster way to it than over `list`. */
   status?(repository: RepositoryName, commit: ObjectId, context: string): Promise<StoredStatus | undefined>
@@ -138,7 +138,7 @@ export interface WholeStore extends Store {
 }
 
 export interface TokenStore {
-  get(id: string): Eventual<TokenRecord | undefined>
+  get(id: string): MaybePromise<TokenRecord | undefined>
   /** Adds a token; its id is new. */
   add(record: TokenRecord): Promise<void>
   /** @returns whether there was such a token; from then on `get` does not find it */
@@ -153,7 +153,7 @@ export interface TokenStore {
 
 export interface GrantStore {
   /** The grants that give `user` something on `repository`: the owner's and the repository's, in any order. */
-  of(user: string, repository: RepositoryName): Eventual<readonly Grant[]>
+  of(user: string, repository: RepositoryName): MaybePromise<readonly Grant[]>
   set(grant: Grant): Promise<void>
   /** @returns whether there was such a grant */
   remove(key: GrantKey): Promise<boolean>

@@ -10,7 +10,7 @@ import type { AccessPolicy } from '../contracts/access-policy.js'
 import type { Authenticator } from '../contracts/authenticator.js'
 import type { CacheShares } from '../contracts/cache-shares.js'
 import { systemClock, type Clock } from '../contracts/clock.js'
-import type { Prompt } from '../concurrency/maybe-promise.js'
+import type { MaybeSync } from '../concurrency/maybe-promise.js'
 import type { FailureBudget } from '../contracts/failure-budget.js'
 import type { Logger } from '../contracts/logger.js'
 import type { Meter } from '../contracts/meter.js'
@@ -29,15 +29,15 @@ import type { CommitStatusOptions } from './options.js'
 
 /** The parts of a service: those of the host behind a guard, ours in place of what it does not bring. */
 export interface Parts {
-  readonly repositories: Prompt<Repositories>
+  readonly repositories: MaybeSync<Repositories>
   /** Ours, where the host does not bring its own. */
   readonly folder: RepositoryFolder | undefined
   readonly store: WholeStore
-  readonly failures: Prompt<FailureBudget>
-  readonly authenticator: Prompt<Authenticator>
+  readonly failures: MaybeSync<FailureBudget>
+  readonly authenticator: MaybeSync<Authenticator>
   /** Those of the store, whether or not the service takes them. */
   readonly tokens: Tokens
-  readonly policy: Prompt<AccessPolicy>
+  readonly policy: MaybeSync<AccessPolicy>
   readonly clock: Clock
 }
 
@@ -98,7 +98,7 @@ function budgetOf(
     limit = defaultOf('authFailures.limit'),
     windowSeconds = defaultOf('authFailures.windowSeconds'),
   }: { limit?: number; windowSeconds?: number } = {},
-): Prompt<FailureBudget> {
+): MaybeSync<FailureBudget> {
   const memory = new MemoryFailureBudget({ limit, windowSeconds })
   return store.failureBudget?.({ limit, windowSeconds }, memory) ?? memory
 }

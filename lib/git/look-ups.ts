@@ -1,10 +1,10 @@
-import type { Eventual, Prompt } from '../concurrency/maybe-promise.js'
+import type { MaybePromise, MaybeSync } from '../concurrency/maybe-promise.js'
 import type { Repositories, Repository } from '../contracts/repositories.js'
 import type { RepositoryName } from '../domain/repository-name.js'
 
 /** A look-up, done or under way. */
 interface LookUp {
-  readonly found: Eventual<Repository | undefined>
+  readonly found: MaybePromise<Repository | undefined>
 }
 
 interface UnderWay {
@@ -17,21 +17,21 @@ interface UnderWay {
  * Repositories whose look-ups are shared by the requests of one turn of the event loop: the more arrive, the more of
  * them share one. Nothing of a turn is known in the next.
  */
-export class LookUps implements Prompt<Repositories> {
+export class LookUps implements MaybeSync<Repositories> {
   readonly #all: SharedLookUps
   readonly #public: SharedLookUps
 
-  constructor(repositories: Prompt<Repositories>) {
+  constructor(repositories: MaybeSync<Repositories>) {
     this.#all = new SharedLookUps((name) => repositories.find(name))
     this.#public = new SharedLookUps((name) => repositories.find(name, 'public'))
   }
 
-  find(name: RepositoryName, only?: 'public'): Eventual<Repository | undefined> {
+  find(name: RepositoryName, only?: 'public'): MaybePromise<Repository | undefined> {
     return (only ? this.#public : this.#all).find(name)
   }
 }
 
-type Find = (name: RepositoryName) => Eventual<Repository | undefined>
+type Find = (name: RepositoryName) => MaybePromise<Repository | undefined>
 
 /** Look-ups of one kind. */
 class SharedLookUps {
@@ -44,16 +44,16 @@ class SharedLookUps {
     this.#look = look
   }
 
-  find(name: RepositoryName): Eventual<Repository | undefined> {
+  find(name: RepositoryName): MaybePromise<Repository | undefined> {
     const known = this.#turn.get(name.full)
     if (known) return known.found
     const underWay = this.#underWay.get(name.full)
     if (!underWay) return this.#begin(name)
-    const again = (): Eventual<Repository | undefined> => this.find(name)
+    const again = (): MaybePromise<Repository | undefined> => this.find(name)
     return (underWay.next ??= underWay.found.then(again, again))
   }
 
-  #begin(name: RepositoryName): Eventual<Repository | undefined> {
+  #begin(name: RepositoryName): MaybePromise<Repository | undefined> {
     const found = this.#look(name)
     if (this.#turn.size === 0) setImmediate(this.#endTurn)
     this.#turn.set(name.full, { found })

@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache'
 import { cacheShares } from '../contracts/cache-shares.js'
 import { noopMeter, type Meter } from '../contracts/meter.js'
 import { parseObjectId, type ObjectId } from '../domain/object-id.js'
-import type { Eventual } from '../concurrency/maybe-promise.js'
+import type { MaybePromise } from '../concurrency/maybe-promise.js'
 import type { Repository } from '../contracts/repositories.js'
 import { RepositoryUnreadable } from './commits.js'
 import type { GitProcesses } from './git-process.js'
@@ -65,7 +65,7 @@ export class Refs {
    * remembered.
    * @returns its short name; `undefined` when HEAD names none, or cannot be read
    */
-  defaultBranch(repository: Repository): Eventual<string | undefined> {
+  defaultBranch(repository: Repository): MaybePromise<string | undefined> {
     const name = this.#remembered(repository, ' HEAD', () => this.#symbolic(repository))
     return name instanceof Promise ? name.then(shortName, () => undefined) : shortName(name)
   }
@@ -102,7 +102,7 @@ export class Refs {
     { directory, identity = '' }: Repository,
     name: string,
     look: () => Promise<string | undefined>,
-  ): Eventual<string | undefined> {
+  ): MaybePromise<string | undefined> {
     const key = `${identity}\n${directory}\n${name}`
     const known = this.#known.get(key)
     if (known) return known instanceof Promise ? known : known.name

@@ -2,8 +2,8 @@ import { existsSync, statSync, type Stats } from 'node:fs'
 import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { AdministrationError } from '../errors.js'
-import type { Eventual, Prompt } from '../concurrency/maybe-promise.js'
-import { Pace } from '../concurrency/sync-while-fast.js'
+import type { MaybePromise, MaybeSync } from '../concurrency/maybe-promise.js'
+import { SyncWhileFast } from '../concurrency/sync-while-fast.js'
 import type { Repositories, Repository } from '../contracts/repositories.js'
 import { isOwnerName, repositoryName, type RepositoryName } from '../domain/repository-name.js'
 import { quickStat } from './stat.js'
@@ -28,12 +28,15 @@ export const fileSystem: FileSystem = {
 /**
  * The repositories of one folder: `<folder>/<owner>/<repo>.git`, public where `git-daemon-export-ok` stands in them.
  */
-export class RepositoryFolder implements Prompt<Repositories> {
+export class RepositoryFolder implements MaybeSync<Repositories> {
   readonly #folder: string
   readonly #files: FileSystem
-  readonly #pace: Pace
+  readonly #pace: SyncWhileFast
 
-  constructor(folder: string, { files = fileSystem, pace = new Pace() }: { files?: FileSystem; pace?: Pace } = {}) {
+  constructor(
+    folder: string,
+    { files = fileSystem, pace = new SyncWhileFast() }: { files?: FileSystem; pace?: SyncWhileFast } = {},
+  ) {
     this.#folder = resolve(folder)
     this.#files = files
     this.#pace = pace
@@ -45,7 +48,7 @@ export class RepositoryFolder implements Prompt<Repositories> {
   }
 
   /** Whoever may see public ones only learns of a private one as much, and as fast, as of a missing one. */
-  find(name: RepositoryName, only?: 'public'): Eventual<Repository | undefined> {
+  find(name: RepositoryName, only?: 'public'): MaybePromise<Repository | undefined> {
     const directory = this.#directory(name)
     return this.#pace.call(
       () => this.#findSync(directory, only),

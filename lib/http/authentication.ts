@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { ServiceError } from '../errors.js'
 import type { Authenticator, Identity } from '../contracts/authenticator.js'
-import { andThen, type Eventual, type Prompt } from '../concurrency/maybe-promise.js'
+import { andThen, type MaybePromise, type MaybeSync } from '../concurrency/maybe-promise.js'
 import type { FailureBudget } from '../contracts/failure-budget.js'
 import type { Logger } from '../contracts/logger.js'
 import type { Meter } from '../contracts/meter.js'
@@ -19,8 +19,8 @@ const SCOPE = 'repo'
 export type ReadCredentials = (request: IncomingMessage) => { readonly token?: string } | undefined
 
 export interface AuthenticationParts {
-  readonly authenticator: Prompt<Authenticator>
-  readonly failures: Prompt<FailureBudget>
+  readonly authenticator: MaybeSync<Authenticator>
+  readonly failures: MaybeSync<FailureBudget>
   readonly clientAddress: (request: IncomingMessage) => string
   readonly logger: Logger
   readonly meter: Meter
@@ -38,25 +38,25 @@ export class Authentication {
    * @returns a caller without a user when the request carries no credentials
    * @throws ServiceError `too_many_failures` (429), `credentials_wrong` (401), `scope_missing` (403)
    */
-  caller(request: IncomingMessage, read: ReadCredentials = bearer): Eventual<Caller> {
+  caller(request: IncomingMessage, read: ReadCredentials = bearer): MaybePromise<Caller> {
     const sent = read(request)
     return sent ? this.#authenticated(request, sent) : {}
   }
 
-  #authenticated(request: IncomingMessage, { token }: { readonly token?: string }): Eventual<Caller> {
+  #authenticated(request: IncomingMessage, { token }: { readonly token?: string }): MaybePromise<Caller> {
     const address = this.#parts.clientAddress(request)
     const within = this.#refuseWithoutBudget(address)
     return within ? within.then(() => this.#asked(address, token)) : this.#asked(address, token)
   }
 
-  #asked(address: string, token: string | undefined): Eventual<Caller> {
+  #asked(address: string, token: string | undefined): MaybePromise<Caller> {
     const known = token === undefined ? undefined : this.#parts.authenticator.authenticate(token)
     return known instanceof Promise
       ? known.then((identity) => this.#told(address, identity))
       : this.#told(address, known)
   }
 
-  #told(address: string, identity: Identity | undefined): Eventual<Caller> {
+  #told(address: string, identity: Identity | undefined): MaybePromise<Caller> {
     if (!identity) return this.#refused(address)
     // Others of this client may have failed meanwhile: no more guesses are answered than the budget allows.
     const within = this.#refuseWithoutBudget(address)
@@ -71,7 +71,7 @@ export class Authentication {
     return undefined
   }
 
-  #refused(address: string): Eventual<never> {
+  #refused(address: string): MaybePromise<never> {
     this.#parts.logger.info({ client: address }, 'failed authentication attempt')
     this.#parts.meter.logInFailed()
     return andThen(this.#parts.failures.recordFailure(address), (seconds) => {

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import getRawBody from 'raw-body'
 import { ServiceError } from '../errors.js'
 import { invalidBody } from '../domain/report.js'
-import type { Eventual } from '../concurrency/maybe-promise.js'
+import type { MaybePromise } from '../concurrency/maybe-promise.js'
 import type { InFlight } from '../service/in-flight.js'
 import type { Caller } from '../service/repository-access.js'
 import type { ReportBody } from '../service/status-service.js'
@@ -25,7 +25,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 export async function receiveReport(
   inFlight: InFlight,
   read: () => Promise<unknown>,
-  authenticate: () => Eventual<Caller>,
+  authenticate: () => MaybePromise<Caller>,
 ): Promise<ReportBody> {
   const begun = performance.now()
   const body = await inFlight.whileReceiving(read())

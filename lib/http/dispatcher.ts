@@ -1,7 +1,7 @@
 import { IncomingMessage, type ServerResponse } from 'node:http'
 import polka, { type Middleware } from 'polka'
 import { ServiceError } from '../errors.js'
-import { andThen, type Eventual } from '../concurrency/maybe-promise.js'
+import { andThen, type MaybePromise } from '../concurrency/maybe-promise.js'
 import type { Logger } from '../contracts/logger.js'
 import type { Meter } from '../contracts/meter.js'
 import type { InFlight } from '../service/in-flight.js'
@@ -32,14 +32,14 @@ export function createDispatcher(parts: DispatcherParts): Handler {
   const { inFlight, waiting } = parts
 
   /** The first check that fails decides; those of the operation come after these. */
-  const checked = (route: Route, request: Request, response: ServerResponse): Eventual<WaitedAnswer> =>
+  const checked = (route: Route, request: Request, response: ServerResponse): MaybePromise<WaitedAnswer> =>
     inFlight.entered(() => {
       refuseMalformedEscapes(request.path) // 400
       refuseTransferCodings(request) // 501
       return route.operation(request, response)
     }) // 503
 
-  const operate = (route: Route, request: Request, response: ServerResponse): Eventual<WaitedAnswer> => {
+  const operate = (route: Route, request: Request, response: ServerResponse): MaybePromise<WaitedAnswer> => {
     if (route.isAlwaysOpen) return route.operation(request, response)
     const seconds = route.mayWait && request.headers['prefer'] !== undefined ? waiting.secondsOf(request) : 0
     const first = () => checked(route, request, response)
@@ -48,8 +48,8 @@ export function createDispatcher(parts: DispatcherParts): Handler {
   }
 
   /** What is checked of an address that no route has, or only for other methods. */
-  const unknown = (surface: Surface, request: Request): Eventual<WaitedAnswer> => {
-    const refuse = (): Eventual<WaitedAnswer> => {
+  const unknown = (surface: Surface, request: Request): MaybePromise<WaitedAnswer> => {
+    const refuse = (): MaybePromise<WaitedAnswer> => {
       refuseMalformedEscapes(request.path) // 400
       if (surface.countsUnknown) refuseTransferCodings(request) // 501
       const allowed = methodsOf(surface, request.path)

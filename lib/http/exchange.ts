@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Reporter } from '../domain/commit-status.js'
 import { ServiceError, toServiceError } from '../errors.js'
-import { andThen, outcomeOf, type Eventual } from '../concurrency/maybe-promise.js'
+import { andThen, outcomeOf, type MaybePromise } from '../concurrency/maybe-promise.js'
 import type { Logger } from '../contracts/logger.js'
 import type { Meter, Route } from '../contracts/meter.js'
 import type { SentList } from '../domain/status-list.js'
@@ -35,7 +35,7 @@ export interface WaitedAnswer extends Answer {
 }
 
 /** The answer to a refusal or failure. */
-type Refuse = (error: ServiceError) => Eventual<Answer>
+type Refuse = (error: ServiceError) => MaybePromise<Answer>
 
 /** One request and its answer: everything is answered here, and every answer is logged and measured here. */
 export class Exchange {
@@ -78,8 +78,8 @@ export class Exchange {
    * the more so when the client is woken for each answer.
    * @param refuse makes the answer of a refusal; never throws or rejects
    */
-  answer(operation: () => Eventual<Answer>, refuse: Refuse = errorAnswer): Eventual<void> {
-    let answer: Eventual<Answer>
+  answer(operation: () => MaybePromise<Answer>, refuse: Refuse = errorAnswer): MaybePromise<void> {
+    let answer: MaybePromise<Answer>
     try {
       answer = operation()
     } catch (error) {
@@ -97,7 +97,7 @@ export class Exchange {
     }
   }
 
-  #refuse(error: unknown, refuse: Refuse): Eventual<void> {
+  #refuse(error: unknown, refuse: Refuse): MaybePromise<void> {
     return andThen(refuse(toServiceError(error)), (answer) => {
       this.#sendSoon(answer, error)
     })

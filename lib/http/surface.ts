@@ -1,13 +1,13 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Request } from 'polka'
 import type { ServiceError } from '../errors.js'
-import type { Eventual } from '../concurrency/maybe-promise.js'
+import type { MaybePromise } from '../concurrency/maybe-promise.js'
 import type { Route as RouteName } from '../contracts/meter.js'
 import type { Answer, WaitedAnswer } from './exchange.js'
 
 export type { Request }
 
-export type Operation = (request: Request, response: ServerResponse) => Eventual<WaitedAnswer>
+export type Operation = (request: Request, response: ServerResponse) => MaybePromise<WaitedAnswer>
 
 export interface Route {
   readonly name: RouteName
@@ -33,5 +33,5 @@ export interface Surface {
   /** Whether a request for an address that no route has counts against the limit of requests too. */
   readonly countsUnknown?: true
   /** The answer to a refusal or failure. Never throws. */
-  refuse(error: ServiceError, request: Request): Eventual<Answer>
+  refuse(error: ServiceError, request: Request): MaybePromise<Answer>
 }

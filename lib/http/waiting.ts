@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { parseObjectId } from '../domain/object-id.js'
-import type { Eventual } from '../concurrency/maybe-promise.js'
+import type { MaybePromise } from '../concurrency/maybe-promise.js'
 import { repositoryName } from '../domain/repository-name.js'
 import type { InFlight } from '../service/in-flight.js'
 import type { Waits } from '../service/waits.js'
@@ -8,7 +8,7 @@ import { isKnown, type WaitedAnswer } from './exchange.js'
 import { preferredWait } from './preference.js'
 import type { Request } from './surface.js'
 
-type Look = () => Eventual<WaitedAnswer>
+type Look = () => MaybePromise<WaitedAnswer>
 
 /**
  * Lets clients wait (`Prefer: wait=30`). Before a wait is answered everything is looked at again, credentials and

@@ -8,7 +8,7 @@ import type { Request } from '../http/surface.js'
 import type { CacheShares } from '../contracts/cache-shares.js'
 import type { Meter } from '../contracts/meter.js'
 import type { Clock } from '../contracts/clock.js'
-import type { Prompt } from '../concurrency/maybe-promise.js'
+import type { MaybeSync } from '../concurrency/maybe-promise.js'
 import type { FailureBudget } from '../contracts/failure-budget.js'
 import type { Logger } from '../contracts/logger.js'
 import type { Caller } from '../service/repository-access.js'
@@ -43,7 +43,7 @@ export interface PagesParts {
   readonly clientAddress: (request: Request) => string
   /** Whether the peer of a request is a trusted reverse proxy. */
   readonly isTrustedPeer: (request: Request) => boolean
-  readonly failures: Prompt<FailureBudget>
+  readonly failures: MaybeSync<FailureBudget>
   readonly clock: Clock
   readonly logger: Logger
   readonly meter: Meter

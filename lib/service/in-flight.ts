@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { ServiceError } from '../errors.js'
-import type { Eventual } from '../concurrency/maybe-promise.js'
+import type { MaybePromise } from '../concurrency/maybe-promise.js'
 import type { Logger } from '../contracts/logger.js'
 
 /**
@@ -51,12 +51,12 @@ export class InFlight {
    * Runs the operation of a client's request.
    * @throws ServiceError `shutting_down`, `overloaded`, and what the operation throws, if it is not a rejection
    */
-  entered<T>(operation: () => Eventual<T>): Eventual<T> {
+  entered<T>(operation: () => MaybePromise<T>): MaybePromise<T> {
     this.refuseWhenClosing()
     if (this.#requests >= this.#maxRequests) throw this.#overload()
     this.#operations++
     this.#requests++
-    let result: Eventual<T>
+    let result: MaybePromise<T>
     try {
       result = operation()
     } catch (error) {
@@ -105,7 +105,7 @@ export class InFlight {
   }
 
   /** What is open counts as under way until it is closed, once. */
-  during<T extends { close(): Eventual<void> }>(open: T): T {
+  during<T extends { close(): MaybePromise<void> }>(open: T): T {
     this.#operations++
     const close = async (): Promise<void> => {
       try {

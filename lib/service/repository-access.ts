@@ -1,7 +1,7 @@
 import { limitAccess } from '../auth/token-limits.js'
 import { ServiceError, StoreUnavailable, toServiceError } from '../errors.js'
 import type { Access, AccessPolicy } from '../contracts/access-policy.js'
-import type { Eventual, Prompt } from '../concurrency/maybe-promise.js'
+import type { MaybePromise, MaybeSync } from '../concurrency/maybe-promise.js'
 import type { Logger } from '../contracts/logger.js'
 import type { Repositories, Repository } from '../contracts/repositories.js'
 import type { TokenLimits } from '../contracts/token-limits.js'
@@ -28,8 +28,8 @@ export interface FoundRepository {
 }
 
 export interface RepositoryAccessParts {
-  readonly repositories: Prompt<Repositories>
-  readonly policy: Prompt<AccessPolicy>
+  readonly repositories: MaybeSync<Repositories>
+  readonly policy: MaybeSync<AccessPolicy>
   readonly logger: Logger
 }
 
@@ -46,7 +46,7 @@ export class RepositoryAccess {
    * @param name `undefined` for a name that breaks the name rules
    * @throws ServiceError
    */
-  find(caller: Caller, name: RepositoryName | undefined, needed: Access): Eventual<FoundRepository> {
+  find(caller: Caller, name: RepositoryName | undefined, needed: Access): MaybePromise<FoundRepository> {
     const found = name ? this.#look(caller, name) : nothing
     return found instanceof Promise
       ? found.then((looked) => visible(caller, name, needed, looked))
@@ -72,7 +72,7 @@ export class RepositoryAccess {
    * Asks for the right first, whatever a token is limited to, and then for what the right lets see: so a private
    * repository takes the time of a missing one.
    */
-  #look({ user, limits, host }: Caller, name: RepositoryName): Eventual<Found> {
+  #look({ user, limits, host }: Caller, name: RepositoryName): MaybePromise<Found> {
     if (user === undefined) return this.#lookAs(host ? 'write' : 'none', name)
     const right = this.#right(user, name)
     return right instanceof Promise
@@ -80,7 +80,7 @@ export class RepositoryAccess {
       : this.#lookAs(limited(right, limits, name), name)
   }
 
-  #right(user: string, name: RepositoryName): Eventual<Access> {
+  #right(user: string, name: RepositoryName): MaybePromise<Access> {
     try {
       const right = this.#parts.policy.access(user, name)
       return right instanceof Promise ? right.catch((error: unknown) => this.#noRight(error, name, user)) : right
@@ -96,7 +96,7 @@ export class RepositoryAccess {
     return 'none'
   }
 
-  #lookAs(access: Access, name: RepositoryName): Eventual<Found> {
+  #lookAs(access: Access, name: RepositoryName): MaybePromise<Found> {
     try {
       const found = this.#parts.repositories.find(name, access === 'none' ? 'public' : undefined)
       return found instanceof Promise

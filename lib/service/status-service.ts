@@ -15,7 +15,7 @@ import type { Refs } from '../git/refs.js'
 import { parseObjectId, type ObjectId } from '../domain/object-id.js'
 import type { Access } from '../contracts/access-policy.js'
 import type { Clock } from '../contracts/clock.js'
-import { andThen, type Eventual } from '../concurrency/maybe-promise.js'
+import { andThen, type MaybePromise } from '../concurrency/maybe-promise.js'
 import type { Meter } from '../contracts/meter.js'
 import type { Repository } from '../contracts/repositories.js'
 import type { WholeStore } from '../contracts/store.js'
@@ -54,7 +54,7 @@ export interface ReportBody {
 }
 
 /** Which commit of a repository is meant. */
-export type FindCommit = (repository: Repository) => Eventual<ObjectId>
+export type FindCommit = (repository: Repository) => MaybePromise<ObjectId>
 
 /** A commit that a caller may read, and what the caller may know of where it is. */
 export interface FoundCommit {
@@ -138,7 +138,7 @@ export class StatusService {
    * Finds a repository that the caller may read.
    * @throws ServiceError
    */
-  find(caller: Caller, name: RepositoryName | undefined): Eventual<FoundRepository> {
+  find(caller: Caller, name: RepositoryName | undefined): MaybePromise<FoundRepository> {
     return this.#access.find(caller, name, 'read')
   }
 
@@ -148,7 +148,7 @@ export class StatusService {
    * @param commitOf called when the caller may; what it throws decides
    * @throws ServiceError
    */
-  findCommit(caller: Caller, name: RepositoryName | undefined, commitOf: FindCommit): Eventual<FoundCommit> {
+  findCommit(caller: Caller, name: RepositoryName | undefined, commitOf: FindCommit): MaybePromise<FoundCommit> {
     return andThen(this.find(caller, name), (found) =>
       andThen(commitOf(found.repository), (commit) => {
         const at = { found, commit }
@@ -163,7 +163,7 @@ export class StatusService {
    * promise, where all that it takes is known.
    * @throws ServiceError
    */
-  list(caller: Caller, name: RepositoryName | undefined, commitOf: FindCommit): Eventual<FoundList> {
+  list(caller: Caller, name: RepositoryName | undefined, commitOf: FindCommit): MaybePromise<FoundList> {
     return andThen(this.findCommit(caller, name, commitOf), (at) =>
       andThen(this.#read(at.found.name, at.commit), (list) => ({ found: at.found, commit: at.commit, list })),
     )
@@ -304,7 +304,7 @@ export class StatusService {
     this.#parts.refs.forget()
   }
 
-  #read(name: RepositoryName, commit: ObjectId): Eventual<SentList> {
+  #read(name: RepositoryName, commit: ObjectId): MaybePromise<SentList> {
     const list = this.#parts.store.statuses.serialised(name, commit)
     return list instanceof Promise ? stored(list) : list
   }

@@ -1,5 +1,5 @@
 import type { StatusStore } from '../contracts/store.js'
-import { Gate } from '../concurrency/semaphore.js'
+import { Semaphore } from '../concurrency/semaphore.js'
 import type { ObjectId } from '../domain/object-id.js'
 import type { RepositoryName } from '../domain/repository-name.js'
 
@@ -27,7 +27,7 @@ export class Waits {
   readonly #digests: StatusStore['digests']
   readonly #lookMilliseconds: number
   readonly #watched = new Map<string, Watched>()
-  readonly #gate = new Gate(MAX_AT_ONCE, Infinity)
+  readonly #gate = new Semaphore(MAX_AT_ONCE, Infinity)
   #open = 0
   #timer: NodeJS.Timeout | undefined
   #isLooking = false

@@ -1,10 +1,10 @@
 import t from 'tap'
-import { Pace } from '../../lib/concurrency/sync-while-fast.js'
+import { SyncWhileFast } from '../../lib/concurrency/sync-while-fast.js'
 
 /** A pace, and calls that take so many milliseconds; each tells the way in which it was made. */
 function paced(): { call: (milliseconds: number) => 'sync' | Promise<'async'>; wait: (milliseconds: number) => void } {
   let now = 0
-  const pace = new Pace(() => now)
+  const pace = new SyncWhileFast(() => now)
   const call = (milliseconds: number): 'sync' | Promise<'async'> =>
     pace.call(
       () => {
@@ -53,7 +53,7 @@ t.test('When all are slow, few are waited for', async (t) => {
 
 t.test('What fails takes its time too', async (t) => {
   let now = 0
-  const pace = new Pace(() => now)
+  const pace = new SyncWhileFast(() => now)
   const sync = (): never => {
     now += 30_000
     throw new Error('broken')

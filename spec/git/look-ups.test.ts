@@ -4,8 +4,8 @@ import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { RepositoryFolder } from '../../lib/git/repository-folder.js'
 import { LookUps } from '../../lib/git/look-ups.js'
-import type { Eventual } from '../../lib/concurrency/maybe-promise.js'
-import { Pace } from '../../lib/concurrency/sync-while-fast.js'
+import type { MaybePromise } from '../../lib/concurrency/maybe-promise.js'
+import { SyncWhileFast } from '../../lib/concurrency/sync-while-fast.js'
 import type { Repository } from '../../lib/contracts/repositories.js'
 import { makeRepository } from '../fixtures/git.js'
 import { repositoryNamed } from '../fixtures/names.js'
@@ -16,8 +16,8 @@ const hello = repositoryNamed('alice/hello')
 /** A repository, shared look-ups of it, and how often it was looked up in truth. */
 async function shared(
   t: Test,
-  pace: Pace,
-): Promise<{ directory: string; mark: string; find: () => Eventual<Repository | undefined>; looks: () => number }> {
+  pace: SyncWhileFast,
+): Promise<{ directory: string; mark: string; find: () => MaybePromise<Repository | undefined>; looks: () => number }> {
   const folder = t.testdir()
   const directory = await makeRepository(folder, 'alice/hello')
   const repositories = new RepositoryFolder(folder, { pace })
@@ -37,7 +37,7 @@ async function shared(
 }
 
 for (const [kind, paceOf] of [
-  ['fast', () => new Pace()],
+  ['fast', () => new SyncWhileFast()],
   ['slow', slowPace],
 ] as const) {
   t.test(`Look-ups of one turn of the event loop are one, a later one looks again: ${kind}`, async (t) => {

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import { join, relative } from 'node:path'
 import t from 'tap'
 import { fileSystem, RepositoryFolder, type FileSystem } from '../../lib/git/repository-folder.js'
-import { Pace } from '../../lib/concurrency/sync-while-fast.js'
+import { SyncWhileFast } from '../../lib/concurrency/sync-while-fast.js'
 import { repositoryName, type RepositoryName } from '../../lib/domain/repository-name.js'
 import { makeRepository } from '../fixtures/git.js'
 import { slowPace } from '../fixtures/slow-pace.js'
@@ -51,7 +51,7 @@ t.test('Whoever may see public ones only is told of a private one as of a missin
   const folder = t.testdir()
   const directory = await makeRepository(folder, 'alice/hello')
   const mark = join(directory, 'git-daemon-export-ok')
-  for (const pace of [new Pace(), slowPace()]) {
+  for (const pace of [new SyncWhileFast(), slowPace()]) {
     const looks: string[] = []
     const looked = <T>(path: string, look: T): T => {
       looks.push(path.slice(folder.length))
@@ -210,7 +210,7 @@ t.test('Looked up without waiting or with, a repository is the same, and so is w
 t.test('To find that a repository is private takes as many calls as to find that there is none', async (t) => {
   const folder = t.testdir()
   await makeRepository(folder, 'alice/hello')
-  for (const pace of [new Pace(), slowPace()]) {
+  for (const pace of [new SyncWhileFast(), slowPace()]) {
     const calls: string[] = []
     const files: FileSystem = {
       stat: async (path) => {
@@ -249,7 +249,7 @@ t.test('A file system that answers slowly is waited for once, and then holds up 
       return fileSystem.statSync(path)
     },
   }
-  const repositories = new RepositoryFolder(folder, { files, pace: new Pace(() => now) })
+  const repositories = new RepositoryFolder(folder, { files, pace: new SyncWhileFast(() => now) })
   t.notOk(repositories.find(hello) instanceof Promise)
   t.equal(synchronous, 2)
   for (let time = 0; time < 100; time++) t.match(await repositories.find(hello), { public: false })

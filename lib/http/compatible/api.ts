@@ -1,6 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { ServiceError } from '../../errors.js'
-import type { Eventual } from '../../concurrency/maybe-promise.js'
+import type { MaybePromise } from '../../concurrency/maybe-promise.js'
 import type { Route as RouteName } from '../../contracts/meter.js'
 import type { Caller } from '../../service/repository-access.js'
 import type { ReadCredentials } from '../authentication.js'
@@ -12,7 +12,7 @@ export interface Call {
   readonly response: ServerResponse
   readonly caller: Caller
   /** Reads the credentials once more, where the request has taken a while. */
-  readonly authenticate: () => Eventual<Caller>
+  readonly authenticate: () => MaybePromise<Caller>
   /** What the pattern of the route has found in the path, unescaped. */
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
@@ -28,7 +28,7 @@ export interface Route {
   readonly method: 'GET' | 'POST'
   /** Of the path below the mount, as it was sent. */
   readonly path: RegExp
-  readonly operation: (call: Call) => Eventual<Answer>
+  readonly operation: (call: Call) => MaybePromise<Answer>
   /** What is answered where the commit is not there, when it is not 404. */
   readonly missingCommit?: 422
 }

@@ -1,6 +1,6 @@
 import type { State } from '../../domain/commit-status.js'
 import type { ServiceError } from '../../errors.js'
-import type { Eventual } from '../../concurrency/maybe-promise.js'
+import type { MaybePromise } from '../../concurrency/maybe-promise.js'
 import { repositoryName } from '../../domain/repository-name.js'
 import type { FoundRepository } from '../../service/repository-access.js'
 import { MOUNTS } from '../api-paths.js'
@@ -55,13 +55,13 @@ export function gitea(operations: Operations): CompatibleApi {
     return { status: 201, body: statusObject(call, found, status), reporter: status.reporter }
   }
 
-  const list = (call: Call): Eventual<Answer> =>
+  const list = (call: Call): MaybePromise<Answer> =>
     operations.list(call, nameOf(call), String(call.params['ref']), ({ found }) => ({
       ...paging(call, found, 'statuses', filterOf(call)),
       body: ({ statuses }) => statuses.map((status) => statusObject(call, found, status)),
     }))
 
-  const combined = (call: Call): Eventual<Answer> =>
+  const combined = (call: Call): MaybePromise<Answer> =>
     operations.list(call, nameOf(call), String(call.params['ref']), async ({ found, commit }) => {
       const branch = await operations.defaultBranch(found)
       const repository = repositoryObject(call, found, branch)

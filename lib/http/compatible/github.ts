@@ -1,6 +1,6 @@
 import { STATES, type State } from '../../domain/commit-status.js'
 import { catalogue, ServiceError } from '../../errors.js'
-import type { Eventual } from '../../concurrency/maybe-promise.js'
+import type { MaybePromise } from '../../concurrency/maybe-promise.js'
 import { isOwnerName, repositoryName } from '../../domain/repository-name.js'
 import type { FoundRepository } from '../../service/repository-access.js'
 import type { FoundCommit } from '../../service/status-service.js'
@@ -40,13 +40,13 @@ export function github(operations: Operations): CompatibleApi {
     return { status: 201, body, headers: { Location: body.url }, reporter: status.reporter }
   }
 
-  const list = (call: Call): Eventual<Answer> =>
+  const list = (call: Call): MaybePromise<Answer> =>
     operations.list(call, nameOf(call), String(call.params['ref']), ({ found }) => ({
       ...paging(call, found, 'statuses'),
       body: ({ statuses }) => statuses.map((status) => statusObject(call, found, status)),
     }))
 
-  const combined = (call: Call): Eventual<Answer> =>
+  const combined = (call: Call): MaybePromise<Answer> =>
     operations.list(call, nameOf(call), String(call.params['ref']), async ({ found, commit }) => {
       const branch = await operations.defaultBranch(found)
       const repository = repositoryObject(call, found, branch)

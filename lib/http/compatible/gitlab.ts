@@ -1,6 +1,6 @@
 import type { State } from '../../domain/commit-status.js'
 import { ServiceError } from '../../errors.js'
-import { andThen, type Eventual } from '../../concurrency/maybe-promise.js'
+import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.js'
 import type { FoundRepository } from '../../service/repository-access.js'
 import { MOUNTS } from '../api-paths.js'
 import type { Answer } from '../exchange.js'
@@ -53,7 +53,7 @@ export function gitlab(operations: Operations): CompatibleApi {
     return { status: 201, body, reporter: status.reporter }
   }
 
-  const list = (call: Call): Eventual<Answer> =>
+  const list = (call: Call): MaybePromise<Answer> =>
     andThen(nameOf(call), (name) =>
       operations.list(call, name, String(call.params['ref']), ({ found }) =>
         andThen(operations.defaultBranch(found), (branch) => {

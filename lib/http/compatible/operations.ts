@@ -4,7 +4,7 @@ import type { Refs } from '../../git/refs.js'
 import { ServiceError } from '../../errors.js'
 import type { StoredStatus } from '../../domain/commit-status.js'
 import { parseObjectId, type ObjectId } from '../../domain/object-id.js'
-import { andThen, type Eventual } from '../../concurrency/maybe-promise.js'
+import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.js'
 import type { CacheShares } from '../../contracts/cache-shares.js'
 import type { Meter } from '../../contracts/meter.js'
 import type { Repository } from '../../contracts/repositories.js'
@@ -51,7 +51,7 @@ export class Operations {
    * The name of the repository that a client names or numbers.
    * @returns `undefined` for what is no name
    */
-  named({ caller }: Call, id: string): Eventual<RepositoryName | undefined> {
+  named({ caller }: Call, id: string): MaybePromise<RepositoryName | undefined> {
     const { projects, service } = this.#parts
     return projects.find(id, (name) => service.find(caller, name))
   }
@@ -80,8 +80,8 @@ export class Operations {
     { caller }: Call,
     name: RepositoryName | undefined,
     ref: string,
-    formOf: (at: FoundCommit) => Eventual<ListForm>,
-  ): Eventual<Answer> {
+    formOf: (at: FoundCommit) => MaybePromise<ListForm>,
+  ): MaybePromise<Answer> {
     return andThen(this.#parts.service.list(caller, name, this.#commitOf(ref)), (at) =>
       this.#listing.answer(at.list, () => formOf(at)),
     )
@@ -99,7 +99,7 @@ export class Operations {
     return await this.#parts.service.find(caller, name)
   }
 
-  defaultBranch({ repository }: FoundRepository): Eventual<string> {
+  defaultBranch({ repository }: FoundRepository): MaybePromise<string> {
     return andThen(this.#parts.refs.defaultBranch(repository), (branch) => branch ?? USUAL_BRANCH)
   }
 

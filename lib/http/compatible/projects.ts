@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { ServiceError, toServiceError } from '../../errors.js'
-import { outcomeOf, type Eventual } from '../../concurrency/maybe-promise.js'
+import { outcomeOf, type MaybePromise } from '../../concurrency/maybe-promise.js'
 import { parseRepositoryName, type RepositoryName } from '../../domain/repository-name.js'
 import type { FoundRepository } from '../../service/repository-access.js'
 import { projectNumber } from './numbers.js'
@@ -15,7 +15,7 @@ const LIST_MILLISECONDS = 10_000
 export type ListNames = () => Promise<readonly RepositoryName[]>
 
 /** Finds a repository that a caller may read; throws a ServiceError otherwise. */
-export type LookAt = (name: RepositoryName) => Eventual<FoundRepository>
+export type LookAt = (name: RepositoryName) => MaybePromise<FoundRepository>
 
 /** Repositories by their numbers, which some clients know them by. */
 export class Projects {
@@ -47,7 +47,7 @@ export class Projects {
    *   where there is none, read
    * @throws ServiceError where there is none, where there are two, and when it cannot be determined
    */
-  find(id: string, lookAt: LookAt): Eventual<RepositoryName | undefined> {
+  find(id: string, lookAt: LookAt): MaybePromise<RepositoryName | undefined> {
     return /^\d{1,15}$/.test(id) ? this.#numbered(Number(id), lookAt) : parseRepositoryName(id)
   }
 
@@ -89,7 +89,7 @@ export class Projects {
     })
   }
 
-  #refreshed(): Eventual<void> {
+  #refreshed(): MaybePromise<void> {
     return performance.now() - this.#listedAt < this.#milliseconds ? undefined : this.#refresh()
   }
 

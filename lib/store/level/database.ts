@@ -2,8 +2,8 @@ import { readdir, rm, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Level, type Iterator } from 'level'
 import { errorMessage, StoreCorrupt, StoreLocked, StoreUnavailable } from '../../errors.js'
-import type { Eventual } from '../../concurrency/maybe-promise.js'
-import { Pace } from '../../concurrency/sync-while-fast.js'
+import type { MaybePromise } from '../../concurrency/maybe-promise.js'
+import { SyncWhileFast } from '../../concurrency/sync-while-fast.js'
 import { BATCH_SIZE, type TaskStep } from '../../concurrency/task.js'
 import { SPACE_PROBE } from './disk-space.js'
 import { Inspection } from './files/inspection.js'
@@ -63,7 +63,7 @@ export class LevelDatabase {
   /** What was lost at earlier openings. */
   readonly #lost: readonly string[]
   readonly #reopened: (() => void)[] = []
-  readonly #pace = new Pace()
+  readonly #pace = new SyncWhileFast()
   readonly #turns = new Turns()
 
   private constructor(folder: string, level: Level, inspection: Inspection | undefined, lost: readonly string[]) {
@@ -167,7 +167,7 @@ export class LevelDatabase {
   }
 
   /** As `read`, of values that are small and asked for by every request: at once while the disk is quick. */
-  readSmall(keys: string[]): Eventual<(string | undefined)[]> {
+  readSmall(keys: string[]): MaybePromise<(string | undefined)[]> {
     // While it is opened again, reads wait for that.
     if (this.#level.status !== 'open') return this.read(keys)
     return this.#pace.call(

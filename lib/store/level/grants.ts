@@ -1,5 +1,5 @@
 import { cacheShares } from '../../contracts/cache-shares.js'
-import { andThen, type Eventual } from '../../concurrency/maybe-promise.js'
+import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.js'
 import { noopMeter, type Meter } from '../../contracts/meter.js'
 import { grantMembers, type Grant, type GrantKey } from '../../contracts/records.js'
 import type { GrantStore } from '../../contracts/store.js'
@@ -44,7 +44,7 @@ export class LevelGrants implements GrantStore {
     })
   }
 
-  of(user: string, repository: RepositoryName): Eventual<readonly Grant[]> {
+  of(user: string, repository: RepositoryName): MaybePromise<readonly Grant[]> {
     return this.#known.get(`${user} ${repository.full}`, () => this.#read(user, repository))
   }
 
@@ -53,7 +53,7 @@ export class LevelGrants implements GrantStore {
     this.#known.clear()
   }
 
-  #read(user: string, repository: RepositoryName): Eventual<Grant[]> {
+  #read(user: string, repository: RepositoryName): MaybePromise<Grant[]> {
     const keys = [keyOf({ owner: repository.owner, user }), keyOf({ owner: repository.owner, repository, user })]
     return andThen(this.#database.readSmall(keys), (values) =>
       keys.flatMap((key, index) => {

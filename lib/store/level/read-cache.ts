@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Eventual } from '../../concurrency/maybe-promise.js'
+import type { MaybePromise } from '../../concurrency/maybe-promise.js'
 import type { CacheName, Meter } from '../../contracts/meter.js'
 
 /**
@@ -31,7 +31,7 @@ export class ReadCache<V extends object> {
   }
 
   /** What is known, or else what `read` finds; that there is nothing is not remembered. */
-  get<R extends V | undefined>(key: string, read: () => Eventual<R>): V | Eventual<R> {
+  get<R extends V | undefined>(key: string, read: () => MaybePromise<R>): V | MaybePromise<R> {
     const known = this.#known.get(key)
     this.#meter.cacheLookup(this.#name, known !== undefined)
     // What is being read under a key, the same `read` reads.
@@ -59,7 +59,7 @@ export class ReadCache<V extends object> {
     this.#reading.clear()
   }
 
-  #read<R extends V | undefined>(key: string, read: () => Eventual<R>): Eventual<R> {
+  #read<R extends V | undefined>(key: string, read: () => MaybePromise<R>): MaybePromise<R> {
     const found = read()
     if (found instanceof Promise) return this.#later(key, found)
     if (found) this.#known.set(key, found)

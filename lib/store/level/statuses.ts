@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { isState, pendingSince, type CommitState, type Report, type StoredStatus } from '../../domain/commit-status.js'
 import { ContextLimitReached } from '../../errors.js'
 import type { ObjectId } from '../../domain/object-id.js'
-import type { Eventual } from '../../concurrency/maybe-promise.js'
+import type { MaybePromise } from '../../concurrency/maybe-promise.js'
 import { cacheShares } from '../../contracts/cache-shares.js'
 import { noopMeter, type Meter } from '../../contracts/meter.js'
 import { statusExtras, statusMembers, type SavedStatus } from '../../contracts/records.js'
@@ -16,7 +16,7 @@ import {
   type SentList,
   type StatusText,
 } from '../../domain/status-list.js'
-import { Gate } from '../../concurrency/semaphore.js'
+import { Semaphore } from '../../concurrency/semaphore.js'
 import { sizeOf } from '../queue-bounds.js'
 import { statesOfLists } from '../states-of-lists.js'
 import { StatusIds } from '../status-ids.js'
@@ -43,8 +43,8 @@ export class LevelStatuses implements WholeStatusStore {
   readonly #database: LevelDatabase
   readonly #writer: LevelWriter
   readonly #lists: ReadCache<CachedList>
-  readonly #reads = new Gate(MAX_READS, Infinity)
-  readonly #largeLists = new Gate(MAX_LARGE_LISTS, 0)
+  readonly #reads = new Semaphore(MAX_READS, Infinity)
+  readonly #largeLists = new Semaphore(MAX_LARGE_LISTS, 0)
   readonly #ids = new StatusIds()
   readonly #turns = new Turns()
 
@@ -94,7 +94,7 @@ export class LevelStatuses implements WholeStatusStore {
     return found.map(([key, value]) => fromStored(repository, key, value))
   }
 
-  serialised(repository: RepositoryName, commit: ObjectId): Eventual<SentList> {
+  serialised(repository: RepositoryName, commit: ObjectId): MaybePromise<SentList> {
     const key = prefix(repository, commit)
     const known = this.#lists.get(key, async () => await this.#readList(key, commit))
     if (known instanceof CachedList) return known.list

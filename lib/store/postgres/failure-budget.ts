@@ -1,5 +1,5 @@
 import { clientKey } from '../../contracts/client-key.js'
-import type { Prompt } from '../../concurrency/maybe-promise.js'
+import type { MaybeSync } from '../../concurrency/maybe-promise.js'
 import type { FailureBudget } from '../../contracts/failure-budget.js'
 import { batchLoader, type BatchLoader } from './batch-loader.js'
 import type { Statement } from './connection.js'
@@ -44,7 +44,7 @@ export class PostgresFailureBudget implements FailureBudget {
   readonly #database: PostgresDatabase
   readonly #limit: number
   readonly #windowSeconds: number
-  readonly #memory: Prompt<FailureBudget>
+  readonly #memory: MaybeSync<FailureBudget>
   /** Every request that logs in asks for its window: those go together. */
   readonly #windows: BatchLoader<string, WindowRow | undefined>
   #clearAt = 0
@@ -53,7 +53,7 @@ export class PostgresFailureBudget implements FailureBudget {
   constructor(
     database: PostgresDatabase,
     { limit, windowSeconds }: { limit: number; windowSeconds: number },
-    memory: Prompt<FailureBudget>,
+    memory: MaybeSync<FailureBudget>,
   ) {
     this.#database = database
     this.#limit = limit

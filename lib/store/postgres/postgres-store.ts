@@ -1,6 +1,6 @@
 import { StoreUnavailable } from '../../errors.js'
 import { cacheShares, type CacheShares } from '../../contracts/cache-shares.js'
-import type { Prompt } from '../../concurrency/maybe-promise.js'
+import type { MaybeSync } from '../../concurrency/maybe-promise.js'
 import type { FailureBudget } from '../../contracts/failure-budget.js'
 import { silentLogger, type Logger } from '../../contracts/logger.js'
 import { noopMeter, type Meter } from '../../contracts/meter.js'
@@ -87,7 +87,7 @@ export class PostgresStore implements Store {
     })
   }
 
-  failureBudget(limits: { limit: number; windowSeconds: number }, memory: Prompt<FailureBudget>): FailureBudget {
+  failureBudget(limits: { limit: number; windowSeconds: number }, memory: MaybeSync<FailureBudget>): FailureBudget {
     return new PostgresFailureBudget(this.#database, limits, memory)
   }
 

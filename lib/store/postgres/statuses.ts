@@ -19,7 +19,7 @@ import {
   type StatusText,
 } from '../../domain/status-list.js'
 import type { Meter } from '../../contracts/meter.js'
-import { Gate } from '../../concurrency/semaphore.js'
+import { Semaphore } from '../../concurrency/semaphore.js'
 import { sizeOf } from '../queue-bounds.js'
 import { batchLoader, type BatchLoader } from './batch-loader.js'
 import type { Connection, Statement } from './connection.js'
@@ -159,8 +159,8 @@ export class PostgresStatuses implements WholeStatusStore {
   readonly #writer: PostgresWriter<ReportRow, SavedStatus>
   readonly #lists: BatchLoader<AskedList, FoundRows>
   readonly #known: KnownLists
-  readonly #reads = new Gate(MAX_READS, Infinity)
-  readonly #largeLists = new Gate(MAX_LARGE_LISTS, 0)
+  readonly #reads = new Semaphore(MAX_READS, Infinity)
+  readonly #largeLists = new Semaphore(MAX_LARGE_LISTS, 0)
 
   /** @param cacheBytes of lists that are kept in memory as they are sent */
   constructor(

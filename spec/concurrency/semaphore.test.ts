@@ -1,10 +1,10 @@
 import t from 'tap'
-import { Gate } from '../../lib/concurrency/semaphore.js'
+import { Semaphore } from '../../lib/concurrency/semaphore.js'
 
 t.test(
   'So many are let through at a time; others wait in line, and those it has no place for are refused',
   async (t) => {
-    const gate = new Gate(2, 1)
+    const gate = new Semaphore(2, 1)
     const through: string[] = []
     const enter = async (name: string): Promise<void> => {
       await gate.enter()
