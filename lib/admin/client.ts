@@ -4,15 +4,15 @@ import { AdministrationError, ArgumentError, errorMessage } from '../errors.js'
 import { runTask, type Task } from '../concurrency/task.js'
 import type { Administration } from './administration.js'
 import { linesOf } from './ndjson.js'
-import { isMessage, isMethodName, messageLine, METHODS, type Call } from './protocol.js'
+import { isMessage, isMethodName, messageLine, METHODS, type MethodCall } from './protocol.js'
 import { withShortPath } from './socket-path.js'
 
 /** How long a service may take to notice a call; how long it then works on it is not limited. */
 const NOTICE_MILLISECONDS = 5_000
 
 /** No service answers at a socket. */
-export class NoService extends Error {
-  override readonly name = 'NoService'
+export class ServiceNotRunning extends Error {
+  override readonly name = 'ServiceNotRunning'
 }
 
 /** The running service did not do what was asked, or did not say so; the message is for the admin. */
@@ -23,7 +23,7 @@ export class CommandFailed extends Error {
 /**
  * The administration of a running service, through its socket. To leave a task, or to end this process, ends it there
  * too.
- * All methods reject with `NoService` when no service listens there, and with `CommandFailed` when it fails.
+ * All methods reject with `ServiceNotRunning` when no service listens there, and with `CommandFailed` when it fails.
  */
 export function remoteAdministration(path: string, noticeMilliseconds = NOTICE_MILLISECONDS): Administration {
   const methods = Object.keys(METHODS)
@@ -46,7 +46,7 @@ export function remoteAdministration(path: string, noticeMilliseconds = NOTICE_M
 /** Sends a call, then `input` as fast as it is taken; gives the steps of the answer, and its result. */
 async function* exchange(
   path: string,
-  call: Call,
+  call: MethodCall,
   timeout: number,
   input?: AsyncIterable<string>,
 ): Task<unknown, unknown> {
@@ -82,7 +82,7 @@ async function* exchange(
 
 async function connect(
   path: string,
-  call: Call,
+  call: MethodCall,
   timeout: number,
   isBeginning: boolean,
 ): Promise<{ outgoing: ClientRequest; lines: AsyncGenerator<string> }> {
@@ -98,7 +98,7 @@ async function connect(
     outgoing.on('timeout', () => outgoing.destroy(new Error(`nothing came within ${timeout / 1000} s`)))
     const lines = await new Promise<AsyncGenerator<string>>((resolve, reject) => {
       outgoing.on('error', reject).on('response', (incoming) => {
-        resolve(linesOf(incoming, { most: Infinity }))
+        resolve(linesOf(incoming, { maxLength: Infinity }))
       })
       if (isBeginning) outgoing.write(messageLine(call))
       else outgoing.end(messageLine(call))
@@ -121,7 +121,7 @@ function describeConnectionError(path: string, cause: unknown): Error {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
   // Nobody listens, so nothing has been done.
   if (code === 'ENOENT' || code === 'ECONNREFUSED' || code === 'ENOTDIR')
-    return new NoService(`no service answers at ${path}`, { cause })
+    return new ServiceNotRunning(`no service answers at ${path}`, { cause })
   /* c8 ignore next -- root, as whom the specs run in CI, has every permission */
   if (code === 'EACCES')
     return new CommandFailed(`no permission to use ${path}: run this as the user of the service`, { cause })

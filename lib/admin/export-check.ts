@@ -25,8 +25,8 @@ import { VERSION, type ExportRecord } from './export-lines.js'
 const DAY_MILLISECONDS = 24 * 60 * 60 * 1000
 
 /** A line is not what an export has there; the message says which, and why. */
-export class ExportUnsound extends Error {
-  override readonly name = 'ExportUnsound'
+export class InvalidExport extends Error {
+  override readonly name = 'InvalidExport'
 }
 
 /** Checks the lines of an export, in their order. */
@@ -44,7 +44,7 @@ export class ExportCheck {
   /**
    * Checks the next line.
    * @returns the record in it; `undefined` for the first and the last line
-   * @throws ExportUnsound
+   * @throws InvalidExport
    */
   take(line: string): ExportRecord | undefined {
     this.#lines++
@@ -54,13 +54,13 @@ export class ExportCheck {
       this.#digest.update(`${line}\n`)
       return record
     } catch (error) {
-      throw new ExportUnsound(`line ${this.#lines} is not what an export has there: ${errorMessage(error)}`)
+      throw new InvalidExport(`line ${this.#lines} is not what an export has there: ${errorMessage(error)}`)
     }
   }
 
-  /** To be called after the last line; throws `ExportUnsound` unless everything has been there. */
+  /** To be called after the last line; throws `InvalidExport` unless everything has been there. */
   end(): void {
-    if (!this.#isEnded) throw new ExportUnsound(this.#lines === 0 ? 'it is empty' : 'its end is missing')
+    if (!this.#isEnded) throw new InvalidExport(this.#lines === 0 ? 'it is empty' : 'its end is missing')
   }
 
   #read(line: string): ExportRecord | undefined {

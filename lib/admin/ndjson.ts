@@ -18,23 +18,23 @@ export class LineTooLong extends Error {
  */
 export function linesOf(
   text: Readable,
-  { most = MAX_CHARACTERS, signal }: { most?: number; signal?: AbortSignal } = {},
+  { maxLength = MAX_CHARACTERS, signal }: { maxLength?: number; signal?: AbortSignal } = {},
 ): AsyncGenerator<string> {
-  const lines = split('\n', { maxLength: most })
+  const lines = split('\n', { maxLength })
   // Whoever iterates meets it.
   lines.on('error', () => undefined)
   text.on('error', (error) => lines.destroy(error))
   if (signal) addAbortSignal(signal, lines)
-  return taken(text.pipe(lines), most)
+  return taken(text.pipe(lines), maxLength)
 }
 
-async function* taken(lines: Readable, most: number): AsyncGenerator<string> {
+async function* taken(lines: Readable, maxLength: number): AsyncGenerator<string> {
   try {
     for await (const line of lines) yield String(line)
   } catch (error) {
     // split2 has no code for it.
     throw error instanceof Error && error.message === 'maximum buffer reached'
-      ? new LineTooLong(`a line has more than ${most} characters`, { cause: error })
+      ? new LineTooLong(`a line has more than ${maxLength} characters`, { cause: error })
       : error
   }
 }

@@ -38,7 +38,7 @@ export const METHODS = {
 
 export type MethodName = keyof typeof METHODS
 
-export interface Call {
+export interface MethodCall {
   readonly method: MethodName
   readonly args: readonly unknown[]
 }
@@ -54,7 +54,7 @@ export function isMethodName(name: unknown): name is MethodName {
   return typeof name === 'string' && Object.hasOwn(METHODS, name)
 }
 
-export function isCall(call: unknown): call is Call {
+export function isCall(call: unknown): call is MethodCall {
   if (typeof call !== 'object' || call === null || !('method' in call) || !('args' in call)) return false
   return isMethodName(call.method) && Array.isArray(call.args)
 }
@@ -64,6 +64,6 @@ export function isMessage(message: unknown): message is TaskStep<unknown> | Repl
   return typeof message === 'object' && message !== null && members.some((name) => name in message)
 }
 
-export function messageLine(message: Call | TaskStep<unknown> | Reply): string {
+export function messageLine(message: MethodCall | TaskStep<unknown> | Reply): string {
   return `${JSON.stringify(message)}\n`
 }

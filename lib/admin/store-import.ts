@@ -5,7 +5,7 @@ import type { StoreContents, StoreCounts } from '../contracts/store-administrati
 import type { Store } from '../contracts/store.js'
 import { batches, type Task } from '../concurrency/task.js'
 import type { RepositoryName } from '../domain/repository-name.js'
-import { ExportCheck, ExportUnsound, recordOf } from './export-check.js'
+import { ExportCheck, InvalidExport, recordOf } from './export-check.js'
 import { repositoryOf } from './export-lines.js'
 import { LineTooLong } from './ndjson.js'
 import { Spool } from './spool.js'
@@ -84,7 +84,7 @@ async function* checked(lines: AsyncIterable<string>, spool: Spool, now: number)
     }
     check.end()
   } catch (error) {
-    if (!(error instanceof ExportUnsound || error instanceof LineTooLong)) throw error
+    if (!(error instanceof InvalidExport || error instanceof LineTooLong)) throw error
     throw new AdministrationError(`this cannot be imported: ${error.message}; nothing was changed`)
   }
   return runs

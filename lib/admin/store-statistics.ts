@@ -26,7 +26,7 @@ export interface RepositoryCount {
 
 /** Counts what is in a store. */
 export async function* storeStatistics(store: Store, contents: StoreContents, top: number): Task<StoreStatistics> {
-  const most = new Most(top)
+  const most = new TopRepositories(top)
   let [repositories, commits, statuses] = [0, 0, 0]
   let [repository, sha] = ['', '']
   let ofRepository = 0
@@ -67,12 +67,12 @@ export async function* storeStatistics(store: Store, contents: StoreContents, to
 }
 
 /** The repositories with the most statuses, the largest first. */
-class Most {
-  readonly #most: number
+class TopRepositories {
+  readonly #max: number
   #repositories: readonly RepositoryCount[] = []
 
   constructor(most: number) {
-    this.#most = most
+    this.#max = most
   }
 
   get repositories(): readonly RepositoryCount[] {
@@ -83,6 +83,6 @@ class Most {
     if (count.statuses === 0) return
     this.#repositories = [...this.#repositories, count]
       .sort((one, other) => other.statuses - one.statuses)
-      .slice(0, this.#most)
+      .slice(0, this.#max)
   }
 }

@@ -1,6 +1,6 @@
 import type { Sessions } from '../auth/sessions.js'
 import type { Tokens } from '../auth/tokens.js'
-import { outcomeOf } from '../concurrency/maybe-promise.js'
+import { settle } from '../concurrency/maybe-promise.js'
 import type { TokenRecord, TokenUse } from '../contracts/records.js'
 import type { TokenLimits } from '../contracts/token-limits.js'
 import { AdministrationError, ArgumentError } from '../errors.js'
@@ -41,7 +41,7 @@ export function tokenAdministration(parts: AdministrationParts) {
     async revokeToken(id: string, by?: Actor): Promise<void> {
       // A damaged token can be revoked as well: then the result does not name its user.
       checkTokenId(id)
-      const found = await outcomeOf(() => store.tokens.get(id))
+      const found = await settle(() => store.tokens.get(id))
       const record = 'value' in found ? found.value : undefined
       if (!(await store.tokens.remove(id))) throw new AdministrationError(`there is no token ${id}`)
       logChange(parts, by, { token: id, user: record?.user, name: record?.name }, 'token revoked')

@@ -35,7 +35,7 @@ export interface NewlyMade {
 export class Tokens implements MaybeSync<Authenticator> {
   readonly #store: TokenStore
   readonly #prefix: string
-  readonly #most: number
+  readonly #maxTokens: number
   readonly #clock: Clock
   readonly #logger: Logger
   /** Token id → when it was used last, for those whose use has not been looked at. */
@@ -50,10 +50,10 @@ export class Tokens implements MaybeSync<Authenticator> {
    * @param parts.prefix what every token begins with, `_` not included
    * @param parts.most how many a user may have
    */
-  constructor(parts: { store: TokenStore; prefix: string; most: number; clock: Clock; logger: Logger }) {
+  constructor(parts: { store: TokenStore; prefix: string; maxTokens: number; clock: Clock; logger: Logger }) {
     this.#store = parts.store
     this.#prefix = parts.prefix
-    this.#most = parts.most
+    this.#maxTokens = parts.maxTokens
     this.#clock = parts.clock
     this.#logger = parts.logger
     this.#timer = setInterval(() => void this.noteUses(), NOTE_MILLISECONDS).unref()
@@ -98,9 +98,9 @@ export class Tokens implements MaybeSync<Authenticator> {
     await this.#store.add(record)
     // Other processes may add to the same store: whoever comes to see too many takes back what nobody knows yet, so
     // that there are never more once all have ended.
-    if ((await this.#store.list(user)).length > this.#most) {
+    if ((await this.#store.list(user)).length > this.#maxTokens) {
       await this.#store.remove(record.id)
-      throw new TokenLimitReached(user, this.#most)
+      throw new TokenLimitReached(user, this.#maxTokens)
     }
     return { token, record, removed }
   }
@@ -111,14 +111,14 @@ export class Tokens implements MaybeSync<Authenticator> {
    */
   async #makeRoom(user: string): Promise<readonly TokenRecord[]> {
     const tokens = await this.#store.list(user)
-    const surplus = tokens.length + 1 - this.#most
+    const surplus = tokens.length + 1 - this.#maxTokens
     if (surplus <= 0) return []
     const now = this.#clock.now()
     const expired = tokens
       .filter((token) => hasExpired(token, now))
       .sort((one, other) => expiryOf(one) - expiryOf(other))
       .slice(0, surplus)
-    if (expired.length < surplus) throw new TokenLimitReached(user, this.#most)
+    if (expired.length < surplus) throw new TokenLimitReached(user, this.#maxTokens)
     for (const { id } of expired) await this.#store.remove(id)
     return expired
   }

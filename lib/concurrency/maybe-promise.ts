@@ -14,7 +14,7 @@ export type MaybeSync<Part> = {
 }
 
 /** Goes on with a value, at once where it is known. What `next` throws is thrown, or rejects. */
-export function andThen<T, R>(value: MaybePromise<T>, next: (value: T) => MaybePromise<R>): MaybePromise<R> {
+export function chain<T, R>(value: MaybePromise<T>, next: (value: T) => MaybePromise<R>): MaybePromise<R> {
   return value instanceof Promise ? value.then(next) : next(value)
 }
 
@@ -22,7 +22,7 @@ export function andThen<T, R>(value: MaybePromise<T>, next: (value: T) => MaybeP
 export type Outcome<T> = { readonly value: T } | { readonly error: unknown }
 
 /** Does something; whatever it throws, or rejects with, is its outcome. */
-export function outcomeOf<T>(work: () => MaybePromise<T>): MaybePromise<Outcome<T>> {
+export function settle<T>(work: () => MaybePromise<T>): MaybePromise<Outcome<T>> {
   try {
     const value = work()
     return value instanceof Promise ? value.then(succeeded, failed) : { value }
@@ -33,8 +33,8 @@ export function outcomeOf<T>(work: () => MaybePromise<T>): MaybePromise<Outcome<
 
 /** Uses something that is closed once it has been used, whatever comes of that. */
 export function closing<T>(open: { close(): MaybePromise<void> }, use: () => MaybePromise<T>): MaybePromise<T> {
-  return andThen(outcomeOf(use), (outcome) =>
-    andThen(open.close(), () => {
+  return chain(settle(use), (outcome) =>
+    chain(open.close(), () => {
       if ('error' in outcome) throw outcome.error
       return outcome.value
     }),

@@ -1,7 +1,7 @@
 import type { State } from '../domain/commit-status.js'
 
 /** What a request was about, as far as a metric may show it: no name, user or token. */
-export type Route = 'list' | 'states' | 'report' | 'verdict' | 'page' | 'healthz' | 'metrics' | 'other'
+export type RouteName = 'list' | 'states' | 'report' | 'verdict' | 'page' | 'healthz' | 'metrics' | 'other'
 
 export type CacheName =
   'lists' | 'tokens' | 'grants' | 'commits' | 'counts' | 'answers' | 'pages' | 'contents' | 'logs' | 'refs'
@@ -10,7 +10,7 @@ export type GaugeName = 'queuedChanges' | 'storeBytes' | 'openRepositories' | 'w
 
 /** Where measurements go. No method throws. */
 export interface Meter {
-  requestAnswered(route: Route, status: number, seconds: number): void
+  requestAnswered(route: RouteName, status: number, seconds: number): void
   statusReported(state: State): void
   logInFailed(): void
   /** Somebody who is no trusted proxy named a user in the header of one. */

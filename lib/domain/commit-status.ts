@@ -60,7 +60,7 @@ export interface Report {
 }
 
 /** The members that the API shows, in their order; no others. */
-export function shownStatus({
+export function toApiStatus({
   id,
   sha,
   context,

@@ -76,12 +76,12 @@ export function parseFields(
   return { state, context, description, target_url }
 }
 
-function checkText(field: string, text: string, least: number, most: number): void {
+function checkText(field: string, text: string, min: number, max: number): void {
   if (!text.isWellFormed()) throw invalidField(`${field} must be well-formed Unicode`)
   if (text.includes('\0')) throw invalidField(`${field} must not contain U+0000`)
   const characters = Array.from(text).length
-  if (characters < least || characters > most) {
-    throw invalidField(`${field} must have ${least === 0 ? 'at most' : `${least} to`} ${most} characters`)
+  if (characters < min || characters > max) {
+    throw invalidField(`${field} must have ${min === 0 ? 'at most' : `${min} to`} ${max} characters`)
   }
 }
 

@@ -6,7 +6,7 @@ import {
   type CommitStatus,
   hasFailed,
   type Reporter,
-  shownStatus,
+  toApiStatus,
   STATES,
   type State,
   type StoredStatus,
@@ -170,7 +170,7 @@ export function serialisedList(texts: readonly StatusText[]): SerialisedList {
 
 /** Its JSON is without what the API does not show. */
 export function toText(status: StoredStatus): StatusText {
-  return { state: status.state, json: JSON.stringify(shownStatus(status)), reporter: status.reporter?.user }
+  return { state: status.state, json: JSON.stringify(toApiStatus(status)), reporter: status.reporter?.user }
 }
 
 /** A list in memory into which statuses can be put, at a cost that hardly depends on how many it has. */
@@ -312,16 +312,16 @@ export async function largeList(source: StatusPages): Promise<SentList> {
 
 /**
  * The contexts of a list that failed, in its order.
- * @param most how many at most
+ * @param max how many at most
  */
-export async function failedContexts(list: SentList, most: number): Promise<string[]> {
+export async function failedContexts(list: SentList, max: number): Promise<string[]> {
   if (list.summary.state !== 'failure') return []
   const failed: string[] = []
   for await (const statuses of list.pages()) {
     failed.push(...statuses.filter(hasFailed).map((status) => status.parse().context))
-    if (failed.length >= most) break
+    if (failed.length >= max) break
   }
-  return failed.slice(0, most)
+  return failed.slice(0, max)
 }
 
 function listedStatus({ state, json, reporter }: StatusText): ListedStatus {

@@ -5,13 +5,13 @@ import type { Administration } from '../admin/administration.js'
 import { localAdministration } from '../admin/local-administration.js'
 import { openSocket } from '../admin/server.js'
 import { Throttle } from '../admin/throttle.js'
-import { shownStatus } from '../domain/commit-status.js'
+import { toApiStatus } from '../domain/commit-status.js'
 import { AdministrationError, toServiceError } from '../errors.js'
 import { CommitFinder } from '../git/commit-finder.js'
 import { GitProcesses } from '../git/git-process.js'
 import { loadLibgit2 } from '../git/nodegit.js'
 import { ConfirmedCommits } from '../git/confirmed-commits.js'
-import { LookUps } from '../git/look-ups.js'
+import { CoalescedRepositories } from '../git/coalesced-repositories.js'
 import { Refs } from '../git/refs.js'
 import { strictApi } from '../http/api/routes.js'
 import { Authentication } from '../http/authentication.js'
@@ -19,13 +19,13 @@ import { clientAddresses, trustedPeers } from '../http/client-address.js'
 import { createDispatcher, type Handler } from '../http/dispatcher.js'
 import { metricsSurface } from '../http/metrics.js'
 import { PublicAddress } from '../http/public-address.js'
-import { Waiting } from '../http/waiting.js'
+import { LongPolling } from '../http/long-polling.js'
 import { cacheShares } from '../contracts/cache-shares.js'
 import { silentLogger, type Logger } from '../contracts/logger.js'
 import { noopMeter, type Meter } from '../contracts/meter.js'
 import { parseRepositoryName } from '../domain/repository-name.js'
 import { InFlight } from '../service/in-flight.js'
-import { Waits } from '../service/waits.js'
+import { Watchers } from '../service/watchers.js'
 import { StatusEvents } from '../service/status-events.js'
 import { StatusService } from '../service/status-service.js'
 import { verdictRule } from '../domain/verdict/rule.js'
@@ -35,7 +35,7 @@ import { PART_MILLISECONDS } from './guarded-call.js'
 import { guardLogger } from './guarded-parts.js'
 import { callerFor, checkName } from './host-arguments.js'
 import { openCompatibleApis } from './open-compatible-apis.js'
-import { openPages, type OwnPages } from './open-pages.js'
+import { openPages, type StandAlonePages } from './open-pages.js'
 import { openParts, type Parts } from './open-parts.js'
 import { checkOptions, type CommitStatusOptions } from './options.js'
 
@@ -43,11 +43,11 @@ import { checkOptions, type CommitStatusOptions } from './options.js'
 const COMMAND_SECONDS = 4
 
 /** What only a server of ours, or a spec, brings. */
-interface Inner {
+interface Overrides {
   /** How long a part of the host may take for one answer. */
   readonly partMilliseconds?: number
   /** Pages with a way of ours to sign in. */
-  readonly pages?: OwnPages
+  readonly pages?: StandAlonePages
   /** What links to sign in begin with. */
   readonly signInAddress?: () => string
   /** Whether the handler answers for measurements, too. */
@@ -71,7 +71,12 @@ export interface Assembled {
  */
 export async function assemble(
   options: CommitStatusOptions,
-  { partMilliseconds = PART_MILLISECONDS, pages: ownPages, signInAddress, servesMetrics = false }: Inner = {},
+  {
+    partMilliseconds = PART_MILLISECONDS,
+    pages: standAlonePages,
+    signInAddress,
+    servesMetrics = false,
+  }: Overrides = {},
 ): Promise<Assembled> {
   checkOptions(options)
   // Whatever may throw comes before the store, which would be left open.
@@ -96,30 +101,30 @@ export async function assemble(
   meter.gauge('openRepositories', () => commits.open)
   const events = new StatusEvents(logger)
   const maxContexts = limits.contexts ?? defaultOf('limits.contexts')
-  const repositories = parts.folder ? new LookUps(parts.folder) : parts.repositories
+  const repositories = parts.folder ? new CoalescedRepositories(parts.folder) : parts.repositories
   const confirmed = new ConfirmedCommits(commits, meter, shares.commits)
   const found = { repositories, commits: confirmed, refs }
-  const waits = new Waits(limits.waits ?? defaultOf('limits.waits'), store.statuses)
-  meter.gauge('waits', () => waits.size)
-  const saved: Waits['changed'] = (...commit) => {
-    waits.changed(...commit)
+  const watchers = new Watchers(limits.waits ?? defaultOf('limits.waits'), store.statuses)
+  meter.gauge('waits', () => watchers.size)
+  const saved: Watchers['changed'] = (...commit) => {
+    watchers.changed(...commit)
   }
   const statuses = new StatusService({ ...parts, ...found, saved, events, logger, meter, maxContexts })
   const authentication = new Authentication({ authenticator, failures, clientAddress, logger, meter })
   const inFlight = new InFlight(limits.requests ?? defaultOf('limits.requests'), logger)
   const maxSeconds = limits.waitSeconds ?? defaultOf('limits.waitSeconds')
-  const waiting = new Waiting({ waits, inFlight, maxSeconds })
+  const longPolling = new LongPolling({ watchers, inFlight, maxSeconds })
   const unavailableReason = () => (inFlight.isClosing ? 'shutting down' : store.unavailableReason())
 
   const audited = new AuditedRepositories({
     changes: {
       renameRepository: async (from, to) => {
         await statuses.rename(from, to)
-        for (const { full } of [from, to]) waits.anyChanged(full)
+        for (const { full } of [from, to]) watchers.anyChanged(full)
       },
       deleteRepository: async (name) => {
         await statuses.delete(name)
-        waits.anyChanged(name.full)
+        watchers.anyChanged(name.full)
       },
     },
     grants: store.grants,
@@ -127,13 +132,13 @@ export async function assemble(
     run: async (change) => await inFlight.run(change),
   })
   const stopping = new AbortController()
-  const sessions = ownPages && 'sessions' in ownPages ? ownPages.sessions : undefined
+  const sessions = standAlonePages && 'sessions' in standAlonePages ? standAlonePages.sessions : undefined
   const administered = {
     ...administeredParts(options, parts, logger),
     ...{ audited, commits, stopping: stopping.signal },
     ...(sessions && signInAddress && { signIns: { sessions, address: signInAddress } }),
     changed: () => {
-      waits.anyChanged()
+      watchers.anyChanged()
     },
   }
   const closeSocket = await openCommands(options, localAdministration(administered), logger)
@@ -145,7 +150,7 @@ export async function assemble(
   let closing: Promise<void> | undefined
 
   const administration = localAdministration({ ...administered, by: 'host' })
-  const pages = options.pages ?? ownPages
+  const pages = options.pages ?? standAlonePages
   const guard = { part: 'pages', milliseconds: partMilliseconds }
   const ours = options.authenticator ? undefined : administration
   const pagesSurface =
@@ -177,7 +182,7 @@ export async function assemble(
     folder: parts.folder,
   })
   const measurements = prometheus && metricsSurface(async () => await prometheus.read())
-  const edge = { inFlight, waiting, logger, meter }
+  const edge = { inFlight, longPolling, logger, meter }
 
   const service: CommitStatusService = {
     handler: createDispatcher({
@@ -190,19 +195,19 @@ export async function assemble(
         ...(measurements && servesMetrics ? [measurements] : []),
       ],
       // A service of its own shows people a page for what nobody knows.
-      rest: (ownPages && pagesSurface) ?? api,
+      rest: (standAlonePages && pagesSurface) ?? api,
     }),
     report: async (repository, sha, report, user) => {
       const caller = user === undefined ? { host: true as const } : callerFor(user)
       const name = parseRepositoryName(repository)
       const readBody = () => Promise.resolve({ body: report, isLate: false })
       const { status } = await inFlight.run(async () => await statuses.report(caller, name, sha, readBody))
-      return shownStatus(status)
+      return toApiStatus(status)
     },
     list: async (repository, sha) => {
       const name = parseRepositoryName(repository)
       const list = await inFlight.run(async () => await statuses.statusList({ host: true }, name, sha))
-      return { ...list, statuses: list.statuses.map(shownStatus) }
+      return { ...list, statuses: list.statuses.map(toApiStatus) }
     },
     states: async (repository, shas) => {
       const name = parseRepositoryName(repository)
@@ -249,7 +254,7 @@ export async function assemble(
     ...(prometheus && { metrics: async () => await prometheus.read() }),
     close: () =>
       (closing ??= (async () => {
-        await waits.close()
+        await watchers.close()
         await Promise.all([inFlight.close(), stopCommands()])
         try {
           await tokens.close()
@@ -266,7 +271,7 @@ export async function assemble(
     meter,
     ...(metricsHandler && { metricsHandler }),
     stopCommands,
-    endWaits: async () => await waits.close(),
+    endWaits: async () => await watchers.close(),
   }
 }
 

@@ -34,7 +34,7 @@ export async function openAdministration(
   const { auditLogger: logger, storeLogger = silentLogger, clock = systemClock, stopping } = parts
   const store = await openStore(settings.store, storeLogger)
   const { tokenPrefix: prefix, limits } = settings
-  const tokens = new Tokens({ store: store.tokens, prefix, most: limits.tokens, clock, logger: silentLogger })
+  const tokens = new Tokens({ store: store.tokens, prefix, maxTokens: limits.tokens, clock, logger: silentLogger })
   const commits = new CommitFinder()
   const run = async <T>(change: () => Promise<T>): Promise<T> => await change()
   const administration = localAdministration({

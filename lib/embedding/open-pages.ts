@@ -22,7 +22,7 @@ import type { Parts } from './open-parts.js'
 import type { HostPages } from './options.js'
 
 /** The pages of a service of its own, and how people sign in to them. */
-export type OwnPages = {
+export type StandAlonePages = {
   /** What the addresses of the pages begin with, for browsers: a proxy has taken it off. */
   readonly base?: string
   readonly url?: string
@@ -56,7 +56,7 @@ export interface OpenPagesParts extends Pick<Parts, 'folder' | 'failures' | 'clo
 }
 
 /** Puts the pages together. */
-export function openPages(pages: HostPages | OwnPages, parts: OpenPagesParts): Surface {
+export function openPages(pages: HostPages | StandAlonePages, parts: OpenPagesParts): Surface {
   const { statuses, refs, git, tokens, folder, clientAddress, failures, logger, address } = parts
   const { base = '' } = pages
   const [url, command] = 'session' in pages ? [pages.signInUrl, undefined] : [pages.url, pages.command]

@@ -64,7 +64,7 @@ export async function openParts(
       : guardStore(options.store, guard('store'))
   const { tokenPrefix: prefix = defaultOf('tokenPrefix'), limits: { tokens: most = defaultOf('limits.tokens') } = {} } =
     options
-  const tokens = new Tokens({ store: store.tokens, prefix, most, clock, logger })
+  const tokens = new Tokens({ store: store.tokens, prefix, maxTokens: most, clock, logger })
   return {
     repositories,
     folder: repositories instanceof RepositoryFolder ? repositories : undefined,

@@ -19,7 +19,7 @@ const PAUSE_MILLISECONDS = 25
 const DEADLINE_MILLISECONDS = 4000
 
 /** Where a repository is, and by what its handle is known. */
-interface Place {
+interface HandleKey {
   readonly directory: string
   readonly key: string
   /** Of the repository that is asked about, where it can be compared. */
@@ -91,7 +91,7 @@ export class CommitFinder implements Commits {
   }
 
   /** One look-up for all who ask the same at the same time. */
-  async #share(place: Place, id: ObjectId): Promise<boolean> {
+  async #share(place: HandleKey, id: ObjectId): Promise<boolean> {
     // A miss reads the pack folder: of a flood of equal look-ups, one at a time is made.
     const key = `${id.hex} ${place.key}`
     // What one that began before this call did not find may have been pushed in between: only its yes counts here.
@@ -105,7 +105,7 @@ export class CommitFinder implements Commits {
     return await lookUp
   }
 
-  async #find(place: Place, id: ObjectId): Promise<boolean> {
+  async #find(place: HandleKey, id: ObjectId): Promise<boolean> {
     let reason: unknown
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       const handle = await this.#hold(place)
@@ -131,7 +131,7 @@ export class CommitFinder implements Commits {
   }
 
   /** @returns a handle that keeps its files until its `release()` */
-  async #hold({ directory, key }: Place): Promise<RepositoryHandle> {
+  async #hold({ directory, key }: HandleKey): Promise<RepositoryHandle> {
     const known = this.#handles.get(key)
     if (known) {
       known.hold()

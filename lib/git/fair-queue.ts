@@ -1,5 +1,5 @@
 /** What waits, and for which repository. */
-interface Waiting {
+interface QueuedTask {
   readonly directory: string
 }
 
@@ -7,7 +7,7 @@ interface Waiting {
  * A line for each repository. They take turns (fair queuing), so that a long one does not hold up the others. Where
  * there is no place left, the longest gives one up.
  */
-export class FairQueue<T extends Waiting> {
+export class FairQueue<T extends QueuedTask> {
   readonly #max: number
   /** The one whose turn is next comes first; none is empty. */
   readonly #lines = new Map<string, T[]>()

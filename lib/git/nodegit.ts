@@ -22,7 +22,7 @@ declare module 'nodegit' {
 }
 
 /** What an object database has under an id. */
-export type Found = 'commit' | 'another object' | 'nothing'
+export type ObjectKind = 'commit' | 'another object' | 'nothing'
 
 /** Builds the libgit2 that is wanted, wherever this package is installed. */
 const SET_UP = 'node_modules/.bin/commit-status set-up'
@@ -83,7 +83,7 @@ export class OpenRepository {
    * scripts/set-up/libgit2-bridge.h keeps this from inflating the object.
    * Rejects with libgit2's error when it cannot be determined.
    */
-  async find(id: ObjectId): Promise<Found> {
+  async find(id: ObjectId): Promise<ObjectKind> {
     // For an id of the other format, libgit2 1.9 writes past the end of a buffer as long as its own ids.
     if (id.format !== this.#format) return 'nothing'
     if (this.#closed) throw new Error('the repository was closed')

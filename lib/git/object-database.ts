@@ -1,7 +1,7 @@
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { ObjectFormat, ObjectId } from '../domain/object-id.js'
-import type { Found } from './nodegit.js'
+import type { ObjectKind } from './nodegit.js'
 import { openRegularFile, readSmallFile } from './regular-file.js'
 
 /** How deep git and libgit2 follow alternates of alternates. */
@@ -72,7 +72,7 @@ export class ObjectDatabase {
    * @param find asks the same libgit2 for another object
    * @throws any error that keeps the proof from being made
    */
-  async proveReadable(missing: ObjectId, find: (id: ObjectId) => Promise<Found>): Promise<void> {
+  async proveReadable(missing: ObjectId, find: (id: ObjectId) => Promise<ObjectKind>): Promise<void> {
     for (const folder of this.#folders) {
       const loose = looseOf(folder, missing)
       if (await stat(loose).catch(undefinedFor('ENOENT')))
@@ -84,7 +84,7 @@ export class ObjectDatabase {
     if ((await find(missing)) !== 'nothing') throw new Error(`${missing.hex} has come only now`)
   }
 
-  async #provePacks(find: (id: ObjectId) => Promise<Found>): Promise<void> {
+  async #provePacks(find: (id: ObjectId) => Promise<ObjectKind>): Promise<void> {
     for (const folder of this.#folders) {
       for (const file of await readdir(packsOf(folder))) {
         // libgit2 passes over one that it cannot open.

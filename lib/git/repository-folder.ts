@@ -31,7 +31,7 @@ export const fileSystem: FileSystem = {
 export class RepositoryFolder implements MaybeSync<Repositories> {
   readonly #folder: string
   readonly #files: FileSystem
-  readonly #pace: SyncWhileFast
+  readonly #reads: SyncWhileFast
 
   constructor(
     folder: string,
@@ -39,7 +39,7 @@ export class RepositoryFolder implements MaybeSync<Repositories> {
   ) {
     this.#folder = resolve(folder)
     this.#files = files
-    this.#pace = pace
+    this.#reads = pace
   }
 
   /** Absolute. */
@@ -50,7 +50,7 @@ export class RepositoryFolder implements MaybeSync<Repositories> {
   /** Whoever may see public ones only learns of a private one as much, and as fast, as of a missing one. */
   find(name: RepositoryName, only?: 'public'): MaybePromise<Repository | undefined> {
     const directory = this.#directory(name)
-    return this.#pace.call(
+    return this.#reads.call(
       () => this.#findSync(directory, only),
       () => this.#findAsync(directory, only),
     )
@@ -123,16 +123,16 @@ export class RepositoryFolder implements MaybeSync<Repositories> {
     return isFolder(found) ? repositoryOf(directory, isStats(marked), objects) : undefined
   }
 
-  #lookSync(path: string): Look {
+  #lookSync(path: string): StatResult {
     try {
       return this.#files.statSync(path)
     } catch (error) {
-      return lookOf(error)
+      return toStatResult(error)
     }
   }
 
-  async #lookAsync(path: string): Promise<Look> {
-    return await this.#files.stat(path).catch(lookOf)
+  async #lookAsync(path: string): Promise<StatResult> {
+    return await this.#files.stat(path).catch(toStatResult)
   }
 
   #directory(name: RepositoryName): string {
@@ -157,18 +157,18 @@ function rethrow(error: unknown): never {
 }
 
 /** What is at a path: something, nothing, or we do not know, and why. */
-type Look = Stats | undefined | { readonly error: unknown }
+type StatResult = Stats | undefined | { readonly error: unknown }
 
-function isFolder(look: Look): boolean {
+function isFolder(look: StatResult): boolean {
   return certain(look)?.isDirectory() ?? false
 }
 
-function isThereOrThrow(look: Look): boolean {
+function isThereOrThrow(look: StatResult): boolean {
   return certain(look) !== undefined
 }
 
 /** @throws why it cannot be determined */
-function certain(look: Look): Stats | undefined {
+function certain(look: StatResult): Stats | undefined {
   if (look && 'error' in look) throw look.error
   return look
 }
@@ -183,17 +183,17 @@ export function identityOf({ dev, ino, birthtimeMs }: Stats): string | undefined
 }
 
 /** @param isPublic `false` also where it cannot be determined */
-function repositoryOf(directory: string, isPublic: boolean, objects: Look): Repository {
+function repositoryOf(directory: string, isPublic: boolean, objects: StatResult): Repository {
   const identity = isStats(objects) ? identityOf(objects) : undefined
   return identity === undefined ? { directory, public: isPublic } : { directory, public: isPublic, identity }
 }
 
-function isStats(look: Look): look is Stats {
+function isStats(look: StatResult): look is Stats {
   return look !== undefined && !('error' in look)
 }
 
 /** What an error says of what is at a path. */
-function lookOf(error: unknown): Look {
+function toStatResult(error: unknown): StatResult {
   return isAbsence(error) ? undefined : { error }
 }
 

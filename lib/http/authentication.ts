@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { ServiceError } from '../errors.js'
 import type { Authenticator, Identity } from '../contracts/authenticator.js'
-import { andThen, type MaybePromise, type MaybeSync } from '../concurrency/maybe-promise.js'
+import { chain, type MaybePromise, type MaybeSync } from '../concurrency/maybe-promise.js'
 import type { FailureBudget } from '../contracts/failure-budget.js'
 import type { Logger } from '../contracts/logger.js'
 import type { Meter } from '../contracts/meter.js'
@@ -74,7 +74,7 @@ export class Authentication {
   #refused(address: string): MaybePromise<never> {
     this.#parts.logger.info({ client: address }, 'failed authentication attempt')
     this.#parts.meter.logInFailed()
-    return andThen(this.#parts.failures.recordFailure(address), (seconds) => {
+    return chain(this.#parts.failures.recordFailure(address), (seconds) => {
       refuseAfter(seconds)
       throw new ServiceError('credentials_wrong')
     })

@@ -28,7 +28,7 @@ export async function receiveReport(
   authenticate: () => MaybePromise<Caller>,
 ): Promise<ReportBody> {
   const begun = performance.now()
-  const body = await inFlight.whileReceiving(read())
+  const body = await inFlight.exceptWhileReceiving(read())
   const isLate = performance.now() - begun > LATE_MILLISECONDS
   return isLate ? { body, isLate, caller: await authenticate() } : { body, isLate }
 }

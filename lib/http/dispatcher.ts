@@ -1,14 +1,14 @@
 import { IncomingMessage, type ServerResponse } from 'node:http'
 import polka, { type Middleware } from 'polka'
 import { ServiceError } from '../errors.js'
-import { andThen, type MaybePromise } from '../concurrency/maybe-promise.js'
+import { chain, type MaybePromise } from '../concurrency/maybe-promise.js'
 import type { Logger } from '../contracts/logger.js'
 import type { Meter } from '../contracts/meter.js'
 import type { InFlight } from '../service/in-flight.js'
-import { allowing, Exchange, type WaitedAnswer } from './exchange.js'
+import { allowing, Exchange, type PolledAnswer } from './exchange.js'
 import { originForm } from './request-target.js'
 import type { Request, Route, Surface } from './surface.js'
-import type { Waiting } from './waiting.js'
+import type { LongPolling } from './long-polling.js'
 
 export interface DispatcherParts {
   /** The first that has an address answers it. */
@@ -16,7 +16,7 @@ export interface DispatcherParts {
   /** Answers, where there is no `next`, what none of them has. */
   readonly rest: Surface
   readonly inFlight: InFlight
-  readonly waiting: Waiting
+  readonly longPolling: LongPolling
   readonly logger: Logger
   readonly meter: Meter
 }
@@ -29,35 +29,35 @@ export type Handler = (request: IncomingMessage, response: ServerResponse, next?
 
 /** The one way in: from an address to its surface, its route and its operation, and from there to the answer. */
 export function createDispatcher(parts: DispatcherParts): Handler {
-  const { inFlight, waiting } = parts
+  const { inFlight, longPolling } = parts
 
   /** The first check that fails decides; those of the operation come after these. */
-  const checked = (route: Route, request: Request, response: ServerResponse): MaybePromise<WaitedAnswer> =>
-    inFlight.entered(() => {
+  const checked = (route: Route, request: Request, response: ServerResponse): MaybePromise<PolledAnswer> =>
+    inFlight.admit(() => {
       refuseMalformedEscapes(request.path) // 400
       refuseTransferCodings(request) // 501
       return route.operation(request, response)
     }) // 503
 
-  const operate = (route: Route, request: Request, response: ServerResponse): MaybePromise<WaitedAnswer> => {
+  const operate = (route: Route, request: Request, response: ServerResponse): MaybePromise<PolledAnswer> => {
     if (route.isAlwaysOpen) return route.operation(request, response)
-    const seconds = route.mayWait && request.headers['prefer'] !== undefined ? waiting.secondsOf(request) : 0
+    const seconds = route.mayWait && request.headers['prefer'] !== undefined ? longPolling.secondsOf(request) : 0
     const first = () => checked(route, request, response)
     if (seconds === 0) return first()
-    return waiting.answer(request, response, seconds, first, () => route.operation(request, response))
+    return longPolling.answer(request, response, seconds, first, () => route.operation(request, response))
   }
 
   /** What is checked of an address that no route has, or only for other methods. */
-  const unknown = (surface: Surface, request: Request): MaybePromise<WaitedAnswer> => {
-    const refuse = (): MaybePromise<WaitedAnswer> => {
+  const unknown = (surface: Surface, request: Request): MaybePromise<PolledAnswer> => {
+    const refuse = (): MaybePromise<PolledAnswer> => {
       refuseMalformedEscapes(request.path) // 400
       if (surface.countsUnknown) refuseTransferCodings(request) // 501
       const allowed = methodsOf(surface, request.path)
       if (allowed === '') throw new ServiceError('path_unknown') // 404
       const refused = surface.refuse(new ServiceError('method_not_allowed'), request) // 405
-      return andThen(refused, (answer) => allowing(allowed, answer))
+      return chain(refused, (answer) => allowing(allowed, answer))
     }
-    if (surface.countsUnknown) return inFlight.entered(refuse) // 503
+    if (surface.countsUnknown) return inFlight.admit(refuse) // 503
     inFlight.refuseWhenClosing() // 503
     return refuse()
   }

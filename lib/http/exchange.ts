@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Reporter } from '../domain/commit-status.js'
 import { ServiceError, toServiceError } from '../errors.js'
-import { andThen, outcomeOf, type MaybePromise } from '../concurrency/maybe-promise.js'
+import { chain, settle, type MaybePromise } from '../concurrency/maybe-promise.js'
 import type { Logger } from '../contracts/logger.js'
-import type { Meter, Route } from '../contracts/meter.js'
+import type { Meter, RouteName } from '../contracts/meter.js'
 import type { SentList } from '../domain/status-list.js'
 import type { InFlight } from '../service/in-flight.js'
-import { pathOf } from './request-target.js'
+import { pathname } from './request-target.js'
 
 /** What an operation answers. */
 export interface Answer {
@@ -27,11 +27,11 @@ export interface Answer {
 }
 
 /** An answer for which a client may wait. */
-export interface WaitedAnswer extends Answer {
+export interface PolledAnswer extends Answer {
   /** Whether it is still to come; absent: while the client knows the list by its entity tag. */
   readonly isPending?: boolean
   /** Milliseconds after which it may be another one although nothing changes. */
-  readonly changesIn?: number
+  readonly expiresIn?: number
 }
 
 /** The answer to a refusal or failure. */
@@ -41,10 +41,10 @@ type Refuse = (error: ServiceError) => MaybePromise<Answer>
 export class Exchange {
   readonly request: IncomingMessage
   readonly #response: ServerResponse
-  readonly #route: Route
+  readonly #route: RouteName
   readonly #logger: Logger
   readonly #meter: Meter
-  readonly #usual: OutgoingHttpHeaders | undefined
+  readonly #defaultHeaders: OutgoingHttpHeaders | undefined
   readonly #startedAt = performance.now()
   #knownId: string | undefined
 
@@ -52,7 +52,7 @@ export class Exchange {
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
-    route: Route,
+    route: RouteName,
     parts: { readonly logger: Logger; readonly meter: Meter; readonly headers?: OutgoingHttpHeaders },
   ) {
     this.request = request
@@ -60,7 +60,7 @@ export class Exchange {
     this.#route = route
     this.#logger = parts.logger
     this.#meter = parts.meter
-    this.#usual = parts.headers
+    this.#defaultHeaders = parts.headers
   }
 
   /**
@@ -98,7 +98,7 @@ export class Exchange {
   }
 
   #refuse(error: unknown, refuse: Refuse): MaybePromise<void> {
-    return andThen(refuse(toServiceError(error)), (answer) => {
+    return chain(refuse(toServiceError(error)), (answer) => {
       this.#sendSoon(answer, error)
     })
   }
@@ -135,7 +135,7 @@ export class Exchange {
   #giveUp(cause: unknown): void {
     this.#logger.error({ request: this.#id, err: cause }, 'the answer could not be sent')
     // Of a response that is none, too: whatever the host has made of it.
-    void outcomeOf(() => this.#response.destroy())
+    void settle(() => this.#response.destroy())
   }
 
   /** @returns the status that was sent */
@@ -186,7 +186,7 @@ export class Exchange {
     }
     // A strong entity tag (RFC 9110, 8.8.3).
     if (digest !== undefined) all['ETag'] = entityTag(digest)
-    if (this.#usual) Object.assign(all, this.#usual)
+    if (this.#defaultHeaders) Object.assign(all, this.#defaultHeaders)
     if (more) Object.assign(all, more)
     return all
   }
@@ -209,7 +209,7 @@ export class Exchange {
     const facts = {
       request: this.#id,
       method: this.request.method,
-      path: pathOf(String(this.request.url)),
+      path: pathname(String(this.request.url)),
       status,
       ms: Math.round(milliseconds),
       ...(reporter && { reporter }),
@@ -246,7 +246,7 @@ function names(condition: string | undefined, etag: string): boolean {
 /** The answer that a list is. One that is not held in memory counts as under way until it has been sent. */
 export function listAnswer(list: SentList, inFlight: InFlight): Answer {
   const { bytes, digest } = list
-  return bytes ? { status: 200, body: bytes, digest } : { status: 200, body: {}, digest, stream: inFlight.during(list) }
+  return bytes ? { status: 200, body: bytes, digest } : { status: 200, body: {}, digest, stream: inFlight.track(list) }
 }
 
 /** The answer that reports a refusal or failure to a client ("Error body" of the specification, RFC 9110). */

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { STATES, type State } from '../domain/commit-status.js'
-import type { CacheName, GaugeName, Meter, Route } from '../contracts/meter.js'
+import type { CacheName, GaugeName, Meter, RouteName } from '../contracts/meter.js'
 
 /** Measurements in the text format of Prometheus. */
 export interface MetricsText {
@@ -94,7 +94,7 @@ export class Prometheus implements Meter {
     collectDefaultMetrics({ register: this.#registry })
   }
 
-  requestAnswered(route: Route, status: number, seconds: number): void {
+  requestAnswered(route: RouteName, status: number, seconds: number): void {
     this.#requests.inc({ route, status })
     this.#requestSeconds.observe({ route }, seconds)
   }

@@ -27,7 +27,7 @@ export class PublicAddress {
   constructor(parts: PublicAddressParts) {
     this.#parts = parts
     this.#url = parts.publicUrl === '' ? undefined : new URL(parts.publicUrl)
-    this.#base = this.#url && this.#url.origin + pathOf(parts.publicUrl)
+    this.#base = this.#url && this.#url.origin + mountPath(parts.publicUrl)
   }
 
   /** What links begin with: `https://host`, and the path that the service is under; without a slash at the end. */
@@ -79,7 +79,7 @@ export function isPathWithoutDoubleSlash(publicUrl: string): boolean {
 }
 
 /** The path of a public URL, without a slash at its end; empty for none. */
-export function pathOf(publicUrl: string): string {
+export function mountPath(publicUrl: string): string {
   return publicUrl === '' ? '' : new URL(publicUrl).pathname.replace(/\/+$/, '')
 }
 

@@ -4,12 +4,12 @@ export function originForm(target: string): string {
 }
 
 /** What stands before the question mark. */
-export function pathOf(target: string): string {
+export function pathname(target: string): string {
   const end = target.indexOf('?')
   return end === -1 ? target : target.slice(0, end)
 }
 
 /** What stands behind the question mark, as it was sent. */
 export function queryOf(target: string): string {
-  return target.slice(pathOf(target).length + 1)
+  return target.slice(pathname(target).length + 1)
 }

@@ -2,12 +2,12 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import type { Request } from 'polka'
 import type { ServiceError } from '../errors.js'
 import type { MaybePromise } from '../concurrency/maybe-promise.js'
-import type { Route as RouteName } from '../contracts/meter.js'
-import type { Answer, WaitedAnswer } from './exchange.js'
+import type { RouteName as RouteName } from '../contracts/meter.js'
+import type { Answer, PolledAnswer } from './exchange.js'
 
 export type { Request }
 
-export type Operation = (request: Request, response: ServerResponse) => MaybePromise<WaitedAnswer>
+export type Operation = (request: Request, response: ServerResponse) => MaybePromise<PolledAnswer>
 
 export interface Route {
   readonly name: RouteName

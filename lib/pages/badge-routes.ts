@@ -5,7 +5,7 @@ import type { Route } from '../http/surface.js'
 import type { ObjectId } from '../domain/object-id.js'
 import { parseObjectId } from '../domain/object-id.js'
 import { repositoryName } from '../domain/repository-name.js'
-import type { Caller, FoundRepository } from '../service/repository-access.js'
+import type { Caller, VisibleRepository } from '../service/repository-access.js'
 import { badgeImage } from './badge.js'
 import { callerOf, frameOf, queryOf, type PagesParts } from './parts.js'
 import { shownBranch } from './shown-branch.js'
@@ -58,10 +58,10 @@ export function badgeRoutes(parts: PagesParts): readonly Route[] {
 class Look {
   readonly #parts: PagesParts
   readonly #caller: Caller
-  readonly #found: FoundRepository
+  readonly #found: VisibleRepository
   readonly #context: string | undefined
 
-  constructor(parts: PagesParts, caller: Caller, found: FoundRepository, context: string | undefined) {
+  constructor(parts: PagesParts, caller: Caller, found: VisibleRepository, context: string | undefined) {
     this.#parts = parts
     this.#caller = caller
     this.#found = found

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { ServiceError } from '../errors.js'
 import { RepositoryUnreadable } from '../git/commits.js'
-import { originForm, pathOf } from '../http/request-target.js'
+import { originForm, pathname } from '../http/request-target.js'
 import { errorAnswer } from '../http/exchange.js'
 import type { Request, Route, Surface } from '../http/surface.js'
 import { errorPage } from './error-page.js'
@@ -34,7 +34,7 @@ export function createPages(given: PagesParts): Surface {
   return {
     addressOf(request) {
       const url = wholeUrl(request)
-      const path = pathOf(url)
+      const path = pathname(url)
       const isBelow = path === base || path.startsWith(`${base}/`)
       if (!isBelow && !isBaseOptional) return undefined
       const inside = (isBelow ? path.slice(base.length) : path) || '/'

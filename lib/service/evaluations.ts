@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { StoredStatus } from '../domain/commit-status.js'
 import type { ObjectId } from '../domain/object-id.js'
 import type { RepositoryName } from '../domain/repository-name.js'
-import type { Evaluation } from '../domain/verdict/verdict.js'
+import type { VerdictBuilder } from '../domain/verdict/verdict.js'
 
 /** Milliseconds after which an evaluation gives up its turn of the event loop. */
 const TURN_MILLISECONDS = 4
@@ -10,7 +10,7 @@ const TURN_MILLISECONDS = 4
 /** The evaluations that share a read of a commit's statuses, by their rule. */
 interface Batch {
   readonly commit: ObjectId
-  readonly evaluations: Map<string, Evaluation>
+  readonly evaluations: Map<string, VerdictBuilder>
   readonly done: Promise<void>
   readonly settle: (reading: Promise<void>) => void
 }
@@ -48,7 +48,12 @@ export class Evaluations {
    * @returns the evaluation that has them all: of `make`, or of somebody who has asked the same
    * @throws what reading throws
    */
-  async run(repository: RepositoryName, commit: ObjectId, key: string, make: () => Evaluation): Promise<Evaluation> {
+  async run(
+    repository: RepositoryName,
+    commit: ObjectId,
+    key: string,
+    make: () => VerdictBuilder,
+  ): Promise<VerdictBuilder> {
     const queue = this.#queues.get(repository.full) ?? newQueue()
     this.#queues.set(repository.full, queue)
     const batch = queue.batches.get(commit.hex) ?? newBatch(commit)

@@ -51,7 +51,7 @@ export class InFlight {
    * Runs the operation of a client's request.
    * @throws ServiceError `shutting_down`, `overloaded`, and what the operation throws, if it is not a rejection
    */
-  entered<T>(operation: () => MaybePromise<T>): MaybePromise<T> {
+  admit<T>(operation: () => MaybePromise<T>): MaybePromise<T> {
     this.refuseWhenClosing()
     if (this.#requests >= this.#maxRequests) throw this.#overload()
     this.#operations++
@@ -81,7 +81,7 @@ export class InFlight {
    * others; so it may be one too many afterwards.
    * @throws ServiceError `shutting_down`, `overloaded`
    */
-  async whileReceiving<T>(arriving: Promise<T>): Promise<T> {
+  async exceptWhileReceiving<T>(arriving: Promise<T>): Promise<T> {
     let arrived: T
     if (this.#closing) {
       arriving.catch(() => undefined)
@@ -105,7 +105,7 @@ export class InFlight {
   }
 
   /** What is open counts as under way until it is closed, once. */
-  during<T extends { close(): MaybePromise<void> }>(open: T): T {
+  track<T extends { close(): MaybePromise<void> }>(open: T): T {
     this.#operations++
     const close = async (): Promise<void> => {
       try {

@@ -20,7 +20,7 @@ export interface Caller {
 }
 
 /** A repository that a caller may see. */
-export interface FoundRepository {
+export interface VisibleRepository {
   readonly name: RepositoryName
   readonly repository: Repository
   /** The caller's right; never `none`. */
@@ -46,7 +46,7 @@ export class RepositoryAccess {
    * @param name `undefined` for a name that breaks the name rules
    * @throws ServiceError
    */
-  find(caller: Caller, name: RepositoryName | undefined, needed: Access): MaybePromise<FoundRepository> {
+  find(caller: Caller, name: RepositoryName | undefined, needed: Access): MaybePromise<VisibleRepository> {
     const found = name ? this.#look(caller, name) : nothing
     return found instanceof Promise
       ? found.then((looked) => visible(caller, name, needed, looked))
@@ -131,7 +131,7 @@ function visible(
   name: RepositoryName | undefined,
   needed: Access,
   [repository, access]: Found,
-): FoundRepository {
+): VisibleRepository {
   if (user === undefined && !host && (needed === 'write' || !repository?.public))
     throw new ServiceError('credentials_missing')
   if (!name || !repository || access === 'none') throw new ServiceError('repository_not_found')

@@ -6,7 +6,7 @@ import {
   MAX_STATES,
   type Report,
   type Reporter,
-  shownStatus,
+  toApiStatus,
   type StoredStatus,
 } from '../domain/commit-status.js'
 import { ServiceError, toServiceError } from '../errors.js'
@@ -15,17 +15,22 @@ import type { Refs } from '../git/refs.js'
 import { parseObjectId, type ObjectId } from '../domain/object-id.js'
 import type { Access } from '../contracts/access-policy.js'
 import type { Clock } from '../contracts/clock.js'
-import { andThen, type MaybePromise } from '../concurrency/maybe-promise.js'
+import { chain, type MaybePromise } from '../concurrency/maybe-promise.js'
 import type { Meter } from '../contracts/meter.js'
 import type { Repository } from '../contracts/repositories.js'
 import type { WholeStore } from '../contracts/store.js'
 import { parseFields, parseShape, parseState } from '../domain/report.js'
 import { HOST_USER, type RepositoryName } from '../domain/repository-name.js'
 import type { SentList, StoredList } from '../domain/status-list.js'
-import { Evaluation, type Verdict } from '../domain/verdict/verdict.js'
+import { VerdictBuilder, type Verdict } from '../domain/verdict/verdict.js'
 import type { VerdictRule } from '../domain/verdict/rule.js'
 import { Evaluations } from './evaluations.js'
-import { RepositoryAccess, type Caller, type FoundRepository, type RepositoryAccessParts } from './repository-access.js'
+import {
+  RepositoryAccess,
+  type Caller,
+  type VisibleRepository,
+  type RepositoryAccessParts,
+} from './repository-access.js'
 import { RepositoryLeases, type Lease } from './repository-leases.js'
 import type { StatusEvents } from './status-events.js'
 
@@ -33,7 +38,7 @@ import type { StatusEvents } from './status-events.js'
 export interface JudgedCommit {
   readonly verdict: Verdict
   /** Milliseconds after which it may be another one although nobody reports; `Infinity`: never. */
-  readonly changesIn: number
+  readonly expiresIn: number
 }
 
 /** A report, and who sent it. */
@@ -57,13 +62,13 @@ export interface ReportBody {
 export type FindCommit = (repository: Repository) => MaybePromise<ObjectId>
 
 /** A commit that a caller may read, and what the caller may know of where it is. */
-export interface FoundCommit {
-  readonly found: FoundRepository
+export interface LocatedCommit {
+  readonly found: VisibleRepository
   readonly commit: ObjectId
 }
 
 /** The statuses of a commit. */
-export interface FoundList extends FoundCommit {
+export interface LocatedList extends LocatedCommit {
   /** As it is sent; to be closed. */
   readonly list: SentList
 }
@@ -110,7 +115,7 @@ export class StatusService {
     name: RepositoryName | undefined,
     sha: string,
     readBody: () => Promise<ReportBody>,
-  ): Promise<{ found: FoundRepository; status: StoredStatus }> {
+  ): Promise<{ found: VisibleRepository; status: StoredStatus }> {
     const lease = name && this.#leases.take(name)
     try {
       let found = await this.#access.find(caller, name, 'write')
@@ -138,7 +143,7 @@ export class StatusService {
    * Finds a repository that the caller may read.
    * @throws ServiceError
    */
-  find(caller: Caller, name: RepositoryName | undefined): MaybePromise<FoundRepository> {
+  find(caller: Caller, name: RepositoryName | undefined): MaybePromise<VisibleRepository> {
     return this.#access.find(caller, name, 'read')
   }
 
@@ -148,9 +153,9 @@ export class StatusService {
    * @param commitOf called when the caller may; what it throws decides
    * @throws ServiceError
    */
-  findCommit(caller: Caller, name: RepositoryName | undefined, commitOf: FindCommit): MaybePromise<FoundCommit> {
-    return andThen(this.find(caller, name), (found) =>
-      andThen(commitOf(found.repository), (commit) => {
+  findCommit(caller: Caller, name: RepositoryName | undefined, commitOf: FindCommit): MaybePromise<LocatedCommit> {
+    return chain(this.find(caller, name), (found) =>
+      chain(commitOf(found.repository), (commit) => {
         const at = { found, commit }
         const confirmed = this.#confirm(found.repository, commit)
         return confirmed ? confirmed.then(() => at) : at
@@ -163,9 +168,9 @@ export class StatusService {
    * promise, where all that it takes is known.
    * @throws ServiceError
    */
-  list(caller: Caller, name: RepositoryName | undefined, commitOf: FindCommit): MaybePromise<FoundList> {
-    return andThen(this.findCommit(caller, name, commitOf), (at) =>
-      andThen(this.#read(at.found.name, at.commit), (list) => ({ found: at.found, commit: at.commit, list })),
+  list(caller: Caller, name: RepositoryName | undefined, commitOf: FindCommit): MaybePromise<LocatedList> {
+    return chain(this.findCommit(caller, name, commitOf), (at) =>
+      chain(this.#read(at.found.name, at.commit), (list) => ({ found: at.found, commit: at.commit, list })),
     )
   }
 
@@ -175,7 +180,7 @@ export class StatusService {
   }
 
   /** The statuses of a commit that has been found: all of them, however many, and who reported. */
-  async storedList({ found, commit }: FoundCommit): Promise<StoredList> {
+  async storedList({ found, commit }: LocatedCommit): Promise<StoredList> {
     const statuses = await stored(this.#parts.store.statuses.list(found.name, commit))
     return { state: combinedState(statuses.map(({ state }) => state)), statuses }
   }
@@ -242,9 +247,14 @@ export class StatusService {
     await this.#confirm(repository, commit)
     const { clock, maxContexts } = this.#parts
     const judged = await stored(
-      this.#evaluations.run(found, commit, JSON.stringify(rule), () => new Evaluation(rule, clock.now(), maxContexts)),
+      this.#evaluations.run(
+        found,
+        commit,
+        JSON.stringify(rule),
+        () => new VerdictBuilder(rule, clock.now(), maxContexts),
+      ),
     )
-    return { verdict: judged.verdict(), changesIn: judged.changesAt - clock.now() }
+    return { verdict: judged.verdict(), expiresIn: judged.expiresAt - clock.now() }
   }
 
   /**
@@ -291,8 +301,8 @@ export class StatusService {
     saved(name, commit)
     events.emit(() => ({
       repository: name.full,
-      status: shownStatus(status),
-      previous: previous && shownStatus(previous),
+      status: toApiStatus(status),
+      previous: previous && toApiStatus(previous),
       reporter: report.reporter,
       ...(status.pending_since !== undefined && { pending_since: status.pending_since }),
     }))

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { Sessions } from '../auth/sessions.js'
-import type { OwnPages } from '../embedding/open-pages.js'
+import type { StandAlonePages } from '../embedding/open-pages.js'
 import { errorMessage, StartError } from '../errors.js'
 import { isOfApi } from '../http/api-paths.js'
 import { coversEverybody } from '../http/client-address.js'
-import { pathOf } from '../http/public-address.js'
+import { mountPath } from '../http/public-address.js'
 import type { Clock } from '../contracts/clock.js'
 import type { Settings } from './settings.js'
 
@@ -22,10 +22,10 @@ const MIN_SECRET = 16
 export async function ownPages(
   { pages, signIn, trustedProxies, publicUrl }: Pick<Settings, 'pages' | 'signIn' | 'trustedProxies' | 'publicUrl'>,
   clock: Clock,
-): Promise<OwnPages | undefined> {
+): Promise<StandAlonePages | undefined> {
   if (pages === 'off') return undefined
   const { header, secretFile } = signIn
-  const base = pathOf(publicUrl)
+  const base = mountPath(publicUrl)
   if (isOfApi(base)) throw new StartError(`publicUrl cannot have the path ${base}, which the APIs are under`)
   const ours = { base, ...(signIn.url !== '' && { url: signIn.url }) }
   if (header === '') {

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'n
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { shownStatus } from '../../lib/domain/commit-status.js'
+import { toApiStatus } from '../../lib/domain/commit-status.js'
 import type { Administration } from '../../lib/admin/administration.js'
 import { openAdministration } from '../../lib/embedding/open-administration.js'
 import { openStore } from '../../lib/embedding/open-store.js'
@@ -166,7 +166,7 @@ t.test('Statuses are listed for a repository or a commit of it, also when git no
   )
   const [sha = ''] = commits
   t.strictSame(
-    (await itemsOf(admin.listStatuses('alice/hello', sha.toUpperCase()))).map(shownStatus),
+    (await itemsOf(admin.listStatuses('alice/hello', sha.toUpperCase()))).map(toApiStatus),
     (await service.list('alice/hello', sha, token)).body['statuses'],
   )
   t.strictSame(await itemsOf(admin.listStatuses('alice/hello', SHA)), [])

@@ -33,7 +33,7 @@ t.test('An import or a prune that is ended early has a line, too, which counts w
   const at = async (name: string) => {
     const store = await LevelStore.open(join(t.testdirName, name))
     const [tokens, commits] = [
-      new Tokens({ store: store.tokens, prefix: 'cst', most: 100, clock: systemClock, logger: silentLogger }),
+      new Tokens({ store: store.tokens, prefix: 'cst', maxTokens: 100, clock: systemClock, logger: silentLogger }),
       new CommitFinder(),
     ]
     t.teardown(async () => {
@@ -114,7 +114,13 @@ t.test('Of an import that fails midway there is a line for each right that it ha
   const log: { msg: string; user?: string }[] = []
   const logger = { ...silentLogger, info: (facts: object, msg: string) => void log.push({ ...facts, msg }) }
   const store = await LevelStore.open(join(t.testdir({}), 'store'))
-  const tokens = new Tokens({ store: store.tokens, prefix: 'cst', most: 100, clock: systemClock, logger: silentLogger })
+  const tokens = new Tokens({
+    store: store.tokens,
+    prefix: 'cst',
+    maxTokens: 100,
+    clock: systemClock,
+    logger: silentLogger,
+  })
   t.teardown(async () => {
     await tokens.close()
     await store.close()

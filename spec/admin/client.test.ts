@@ -94,7 +94,7 @@ t.test('Where nobody listens, there is no service', async (t) => {
     join(folder, 'x'.repeat(200), 'socket'),
   ]) {
     await t.rejects(remoteAdministration(path).listTokens(null), {
-      name: 'NoService',
+      name: 'ServiceNotRunning',
       message: `no service answers at ${path}`,
     })
   }

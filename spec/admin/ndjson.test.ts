@@ -23,7 +23,7 @@ t.test('A line that is too long is refused before it fills the memory', async (t
     name: 'LineTooLong',
     message: 'a line has more than 1048576 characters',
   })
-  t.strictSame(await collect(linesOf(Readable.from(['xx\n']), { most: 2 })), ['xx'])
+  t.strictSame(await collect(linesOf(Readable.from(['xx\n']), { maxLength: 2 })), ['xx'])
 })
 
 t.test('What keeps the text from being read is met by whoever reads the lines, also when it came before', async (t) => {

@@ -49,7 +49,7 @@ t.test('A socket path longer than the system allows works, and leaves nothing be
       t.strictSame(service.log, [])
       await service.close()
       t.notOk(existsSync(socketPath(store)))
-      await t.rejects(service.admin.listTokens(null), { name: 'NoService' })
+      await t.rejects(service.admin.listTokens(null), { name: 'ServiceNotRunning' })
     })
     t.strictSame(readdirSync(tmp), tmp === short ? [] : ['store '.repeat(10)])
   }
@@ -96,7 +96,7 @@ t.test('A service whose socket cannot be opened serves without, says so, and clo
         path: socketPath(store),
       },
     ])
-    await t.rejects(service.admin.listTokens(null), { name: 'NoService' })
+    await t.rejects(service.admin.listTokens(null), { name: 'ServiceNotRunning' })
     await service.close()
   })
   await (await LevelStore.open(store)).close()

@@ -178,5 +178,5 @@ t.test('A service that is told to stop ends the work of its commands, and says s
   })
   await t.rejects(importing, { name: 'AdministrationError', message: 'the service was told to stop' })
   await closing
-  await t.rejects(resultOf(service.admin.verifyStore()), { name: 'NoService' })
+  await t.rejects(resultOf(service.admin.verifyStore()), { name: 'ServiceNotRunning' })
 })

@@ -40,7 +40,7 @@ async function place(t: Test, name: string): Promise<Place> {
   const folder = join(t.testdirName, name)
   const store = await LevelStore.open(folder)
   const [tokens, commits] = [
-    new Tokens({ store: store.tokens, prefix: 'cst', most: 100, clock: systemClock, logger: silentLogger }),
+    new Tokens({ store: store.tokens, prefix: 'cst', maxTokens: 100, clock: systemClock, logger: silentLogger }),
     new CommitFinder(),
   ]
   t.teardown(async () => {

@@ -73,7 +73,7 @@ async function checkRaces(t: Test, stores: readonly Store[]): Promise<void> {
   const clock = { now: () => Date.now() }
   const processes = Array.from({ length: INSTANCES }, (_, at) => {
     const store = stores[at % stores.length] ?? assert.fail()
-    return new Tokens({ store: store.tokens, prefix: 'cst', most: 10, clock, logger: silentLogger })
+    return new Tokens({ store: store.tokens, prefix: 'cst', maxTokens: 10, clock, logger: silentLogger })
   })
   t.teardown(async () => {
     for (const tokens of processes) await tokens.close()

@@ -38,7 +38,7 @@ t.test('A stored token of such a user opens nothing; it and what he was granted 
   const tokens = new Tokens({
     store: before.tokens,
     prefix: 'cst',
-    most: 100,
+    maxTokens: 100,
     clock: systemClock,
     logger: silentLogger,
   })

@@ -82,7 +82,7 @@ t.test('A token is not made when its id is that of another one', async (t) => {
   const tokens = new Tokens({
     store: new Taken(store.tokens),
     prefix: 'cst',
-    most: 100,
+    maxTokens: 100,
     clock: systemClock,
     logger: silentLogger,
   })

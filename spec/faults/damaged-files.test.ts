@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import type { Test } from 'tap'
-import { shownStatus, STATES, type CommitStatus } from '../../lib/domain/commit-status.js'
+import { toApiStatus, STATES, type CommitStatus } from '../../lib/domain/commit-status.js'
 import { parseObjectId } from '../../lib/domain/object-id.js'
 import { LevelStore } from '../../lib/store/level/level-store.js'
 import { CommandPlace } from '../fixtures/command.js'
@@ -125,7 +125,7 @@ async function makeStore(t: Test, inTable: number): Promise<Stored> {
       Date.parse('2026-01-31T12:00:00Z') + number,
     )
     saved.length++
-    saved[number] = shownStatus((await saving).status)
+    saved[number] = toApiStatus((await saving).status)
   }
   const keys = commits.flatMap((sha) =>
     Array.from({ length: CONTEXTS }, (_, context) => [sha, `ci/check ${context}`] as const),

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
-import { combinedState, type CommitStatus, type Report, shownStatus, STATES } from '../../lib/domain/commit-status.js'
+import { combinedState, type CommitStatus, type Report, toApiStatus, STATES } from '../../lib/domain/commit-status.js'
 import { createCommitStatusService, type CommitStatusService } from '../../lib/index.js'
 import { parseObjectId } from '../../lib/domain/object-id.js'
 import { fetchJson } from '../fixtures/embedded.js'
@@ -167,7 +167,7 @@ t.test(
         const answers = await Promise.all(last.map(async ([name, sha, report]) => await real.report(name, sha, report)))
         for (const [index, [name, sha, report]] of last.entries()) {
           const { status } = await model.statuses.save(repositoryNamed(name), commitOf(sha), report, time)
-          deepStrictEqual(withoutId(answers[index]), withoutId(shownStatus(status)))
+          deepStrictEqual(withoutId(answers[index]), withoutId(toApiStatus(status)))
         }
       }),
       step('list', [name, sha], same),
@@ -207,7 +207,7 @@ t.test(
 async function same(model: ModelStore, real: Hosted, name: string, sha: string): Promise<void> {
   const expected = await model.statuses.list(repositoryNamed(name), commitOf(sha))
   const { state, statuses } = await real.list(name, sha)
-  deepStrictEqual((statuses as CommitStatus[]).map(withoutId), expected.map(shownStatus).map(withoutId))
+  deepStrictEqual((statuses as CommitStatus[]).map(withoutId), expected.map(toApiStatus).map(withoutId))
   deepStrictEqual(state, combinedState(expected.map((status) => status.state)))
   const ids = new Set((statuses as CommitStatus[]).map(({ id }) => id))
   deepStrictEqual(ids.size, expected.length)

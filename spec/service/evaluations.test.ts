@@ -5,7 +5,7 @@ import type { StoredStatus } from '../../lib/domain/commit-status.js'
 import type { ObjectId } from '../../lib/domain/object-id.js'
 import { Evaluations } from '../../lib/service/evaluations.js'
 import { verdictRule } from '../../lib/domain/verdict/rule.js'
-import { Evaluation } from '../../lib/domain/verdict/verdict.js'
+import { VerdictBuilder } from '../../lib/domain/verdict/verdict.js'
 import { commitId, repositoryNamed } from '../fixtures/names.js'
 
 const repository = repositoryNamed('alice/hello')
@@ -25,10 +25,10 @@ function held(pages: readonly (readonly StoredStatus[])[] = [[status]]) {
     if (failure) throw failure
     yield* pages
   })
-  const made: Evaluation[] = []
+  const made: VerdictBuilder[] = []
   const run = async (commit: ObjectId | undefined, key: string) =>
     await evaluations.run(repository, commit ?? commitId('0'), key, () => {
-      const evaluation = new Evaluation(verdictRule({ require: ['build'] }), 0)
+      const evaluation = new VerdictBuilder(verdictRule({ require: ['build'] }), 0)
       made.push(evaluation)
       return evaluation
     })
@@ -89,7 +89,7 @@ t.test('A long evaluation takes turns with the rest of the process', async (t) =
   })()
   const require = ['*a'.repeat(100)]
   const asked = Array.from({ length: 400 }, async (_, index) => {
-    return await evaluations.run(repository, commitId('a'), String(index), () => new Evaluation({ require }, 0))
+    return await evaluations.run(repository, commitId('a'), String(index), () => new VerdictBuilder({ require }, 0))
   })
   await Promise.all(asked)
   state.isOver = true

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import type { StatusStore } from '../../lib/contracts/store.js'
-import { Waits } from '../../lib/service/waits.js'
+import { Watchers } from '../../lib/service/watchers.js'
 import { commitId, repositoryNamed } from '../fixtures/names.js'
 import { until } from '../fixtures/within.js'
 
@@ -20,7 +20,7 @@ t.test('10,000 waits take less than 50 MB, and one look a round for all of them'
     asked.push(commits.length)
     return commits.map(() => '')
   }
-  const waits = new Waits(10_000, storeOf({ digests }))
+  const waits = new Watchers(10_000, storeOf({ digests }))
   const before = process.memoryUsage()
   const all = Array.from({ length: 10_000 }, (_, index) =>
     waits.begin(repository, commitId(`1${index.toString(16).padStart(4, '0')}`)),
@@ -39,7 +39,7 @@ t.test('10,000 waits take less than 50 MB, and one look a round for all of them'
 })
 
 t.test('A change between two looks is not missed', async (t) => {
-  const waits = new Waits(1, storeOf())
+  const waits = new Watchers(1, storeOf())
   const wait = waits.begin(repository, commitId('a'))
   waits.changed(repository, commitId('b'))
   waits.changed(repository, commitId('a'))
@@ -63,7 +63,7 @@ t.test('A store that cannot be read wakes nobody, and is read again', async (t) 
     if (++looks === 1) throw new Error('the database is away')
     return await Promise.resolve(looks < 4 ? ['one'] : ['two'])
   }
-  const waits = new Waits(1, storeOf({ digests }), 10)
+  const waits = new Watchers(1, storeOf({ digests }), 10)
   const wait = waits.begin(repository, commitId('a'))
   await wait?.next(60_000)
   t.equal(looks, 2, 'the first answer: nobody knows what was there before')
@@ -85,7 +85,7 @@ t.test('A look that takes long is over before the next begins', async (t) => {
     begun--
     return [String(looks++)]
   }
-  const waits = new Waits(1, storeOf({ digests }), 5)
+  const waits = new Watchers(1, storeOf({ digests }), 5)
   const wait = waits.begin(repository, commitId('a'))
   for (const _ of [1, 2]) await wait?.next(60_000)
   t.strictSame([looks, most], [2, 1])

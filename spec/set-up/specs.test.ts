@@ -32,7 +32,7 @@ t.test('Without a name all specs run, each once', async (t) => {
 
 t.test('A spec that needs a process of its own has it', async (t) => {
   const alone = withSpecsOf([]).filter((file) => file.startsWith('spec/'))
-  for (const spec of ['spec/admin/socket.test.ts', 'spec/faults/full-disk.test.ts', 'spec/http/waiting.test.ts'])
+  for (const spec of ['spec/admin/socket.test.ts', 'spec/faults/full-disk.test.ts', 'spec/http/long-polling.test.ts'])
     t.ok(alone.includes(spec), spec)
 })
 

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import t from 'tap'
 import { openStore } from '../../lib/embedding/open-store.js'
-import { shownStatus } from '../../lib/domain/commit-status.js'
+import { toApiStatus } from '../../lib/domain/commit-status.js'
 import { serialisedList, toText, SerialisedList, type SentList } from '../../lib/domain/status-list.js'
 import { PostgresStore } from '../../lib/store/postgres/postgres-store.js'
 import { LISTS } from '../../lib/store/postgres/statuses.js'
@@ -112,7 +112,7 @@ t.test('Lists that are asked for together', { skip: isMissing }, async (t) => {
       seen.add(list)
       t.strictSame(JSON.parse(list.bytes.toString()), {
         ...(JSON.parse(list.bytes.toString()) as object),
-        statuses: (await other.statuses.list(name, commit)).map(shownStatus),
+        statuses: (await other.statuses.list(name, commit)).map(toApiStatus),
       })
       t.equal(await serialised(), list, 'it is not read again')
     }

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { shownStatus, type StoredStatus } from '../../lib/domain/commit-status.js'
+import { toApiStatus, type StoredStatus } from '../../lib/domain/commit-status.js'
 import { StoreUnavailable } from '../../lib/errors.js'
 import type { StoreContents } from '../../lib/contracts/store-administration.js'
 import type { Store } from '../../lib/contracts/store.js'
@@ -139,7 +139,7 @@ export function contentsSuite(t: Test, factory: StoreFactory): void {
     if (statuses.serialised)
       t.strictSame(JSON.parse((await wholeList({ statuses }, repository, commit)).bytes.toString()), {
         state: 'failure',
-        statuses: after.map((status) => status && shownStatus(status)),
+        statuses: after.map((status) => status && toApiStatus(status)),
       })
     t.match(await grants.list(), [
       { user: 'bob', access: 'write' },

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { shownStatus, type State, type StoredStatus } from '../../lib/domain/commit-status.js'
+import { toApiStatus, type State, type StoredStatus } from '../../lib/domain/commit-status.js'
 import type { Store } from '../../lib/contracts/store.js'
 import { commitId, repositoryNamed } from '../fixtures/names.js'
 import { reportOf } from '../fixtures/report.js'
@@ -63,7 +63,7 @@ export function pendingSuite(t: Test, factory: StoreFactory): void {
     const description = ',"pending_since":"2026-01-31T12:00:00.000Z","reporter":{"user":"mallory"}'
     const reporters = [undefined, { user: ',"pending_since":', token: null }, { user: 'ci', token: '0a' }]
     const same = async (words: string): Promise<void> => {
-      const shown = (await store.statuses.list(repository, commit)).map(shownStatus)
+      const shown = (await store.statuses.list(repository, commit)).map(toApiStatus)
       const { bytes } = await wholeList(store, repository, commit)
       t.equal(bytes.toString(), JSON.stringify({ state: 'pending', statuses: shown }), words)
     }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import type { Test } from 'tap'
-import { shownStatus, type CommitStatus } from '../../lib/domain/commit-status.js'
+import { toApiStatus, type CommitStatus } from '../../lib/domain/commit-status.js'
 import type { StatusStore } from '../../lib/contracts/store.js'
 import { anyCharacter } from '../fixtures/any-character.js'
 import { commitId, repositoryNamed } from '../fixtures/names.js'
@@ -81,7 +81,7 @@ export function statusSuite(t: Test, factory: StoreFactory): void {
     }
     const last = { user: 'ci', token: null }
     await statuses.save(repository, commit, reportOf('ci 2', { reporter: last }), NOON)
-    const shown = (await statuses.list(repository, commit)).map(shownStatus)
+    const shown = (await statuses.list(repository, commit)).map(toApiStatus)
     for (const again of [false, true]) {
       const { bytes } = await wholeList({ statuses }, repository, commit)
       t.strictSame(JSON.parse(bytes.toString()), { state: 'success', statuses: shown }, `read again: ${again}`)

@@ -37,7 +37,7 @@ interface Tally {
  * The one place that judges: what the API, a wait, the gate and the library say of a commit comes from here. It takes
  * statuses one after the other and keeps none of them.
  */
-export class Evaluation {
+export class VerdictBuilder {
   readonly #rule: VerdictRule
   readonly #now: number
   readonly #maxContexts: number
@@ -46,7 +46,7 @@ export class Evaluation {
   readonly #byOthers: string[] = []
   #othersCount = 0
   #contexts = 0
-  #changesAt = Infinity
+  #expiresAt = Infinity
 
   /**
    * @param now milliseconds since 1970 UTC
@@ -64,8 +64,8 @@ export class Evaluation {
   }
 
   /** When what is pending by now counts as failed, in milliseconds since 1970 UTC; `Infinity`: never. */
-  get changesAt(): number {
-    return this.#changesAt
+  get expiresAt(): number {
+    return this.#expiresAt
   }
 
   add(status: Pick<StoredStatus, 'context' | 'state' | 'updated_at' | 'reporter'>): void {
@@ -130,7 +130,7 @@ export class Evaluation {
     if (state !== 'pending' || staleMilliseconds === undefined) return state
     const failsAt = Date.parse(updated_at) + staleMilliseconds + 1
     if (failsAt <= this.#now) return 'failure'
-    this.#changesAt = Math.min(this.#changesAt, failsAt)
+    this.#expiresAt = Math.min(this.#expiresAt, failsAt)
     return state
   }
 }

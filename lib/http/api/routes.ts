@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
-import { MAX_FAILED, shownStatus } from '../../domain/commit-status.js'
+import { MAX_FAILED, toApiStatus } from '../../domain/commit-status.js'
 import { repositoryName, type RepositoryName } from '../../domain/repository-name.js'
 import { parseVerdictQuery } from '../../domain/verdict/rule.js'
 import { ServiceError } from '../../errors.js'
 import type { InFlight } from '../../service/in-flight.js'
 import type { Caller } from '../../service/repository-access.js'
-import { fullCommitId, type FoundList, type StatusService } from '../../service/status-service.js'
+import { fullCommitId, type LocatedList, type StatusService } from '../../service/status-service.js'
 import type { Authentication } from '../authentication.js'
 import { readJson, receiveReport } from '../body.js'
 import { digestOf } from '../digest.js'
@@ -40,14 +40,14 @@ export function strictApi({ service, authentication, inFlight, unavailableReason
     return found instanceof Promise ? found.then(listed) : listed(found)
   }
 
-  const listed = ({ list }: FoundList): Answer => listAnswer(list, inFlight)
+  const listed = ({ list }: LocatedList): Answer => listAnswer(list, inFlight)
 
   const verdict: Operation = async (request) => {
     const caller = await authentication.caller(request) // 401, 403, 429
     const readRule = () => parseVerdictQuery(queryOf(request.url)) // 422
     const judged = await service.verdict(caller, ...commitOf(request), readRule) // 401, 404, 422
-    const { changesIn } = judged
-    return { ...tagged(judged.verdict), isPending: judged.verdict.verdict === 'pending', changesIn }
+    const { expiresIn } = judged
+    return { ...tagged(judged.verdict), isPending: judged.verdict.verdict === 'pending', expiresIn }
   }
 
   const states: Operation = async (request) => {
@@ -71,7 +71,7 @@ export function strictApi({ service, authentication, inFlight, unavailableReason
         () => authentication.caller(request), // check 1 again, when the body was late
       )
     const { status } = await service.report(caller, ...commitOf(request), readBody) // checks 2 to 9: 401, 403, 404, 422
-    return { status: 201, body: shownStatus(status), reporter: status.reporter }
+    return { status: 201, body: toApiStatus(status), reporter: status.reporter }
   }
 
   const health: Operation = () => {

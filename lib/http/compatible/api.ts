@@ -1,7 +1,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { ServiceError } from '../../errors.js'
 import type { MaybePromise } from '../../concurrency/maybe-promise.js'
-import type { Route as RouteName } from '../../contracts/meter.js'
+import type { RouteName as RouteName } from '../../contracts/meter.js'
 import type { Caller } from '../../service/repository-access.js'
 import type { ReadCredentials } from '../authentication.js'
 import type { Answer } from '../exchange.js'
@@ -22,7 +22,7 @@ export interface Call {
   readonly root: string
 }
 
-export interface Route {
+export interface CompatibleRoute {
   /** For the measurements; absent: `other`. */
   readonly name?: RouteName
   readonly method: 'GET' | 'POST'
@@ -36,7 +36,7 @@ export interface Route {
 /** What an error answer may repeat of the request. */
 export interface Refused {
   /** Absent where no route fits. */
-  readonly route?: Route
+  readonly route?: CompatibleRoute
   readonly params: Readonly<Record<string, string>>
   readonly base: string
 }
@@ -48,7 +48,7 @@ export interface Refused {
 export interface CompatibleApi {
   /** The paths that it is under; the first is the one that absolute links of a host of its own have. */
   readonly mounts: readonly string[]
-  readonly routes: readonly Route[]
+  readonly routes: readonly CompatibleRoute[]
   readonly credentials: ReadCredentials
   /** Of every answer. */
   readonly headers: OutgoingHttpHeaders

@@ -2,7 +2,7 @@ import type { State } from '../../domain/commit-status.js'
 import type { ServiceError } from '../../errors.js'
 import type { MaybePromise } from '../../concurrency/maybe-promise.js'
 import { repositoryName } from '../../domain/repository-name.js'
-import type { FoundRepository } from '../../service/repository-access.js'
+import type { VisibleRepository } from '../../service/repository-access.js'
 import { MOUNTS } from '../api-paths.js'
 import type { Answer } from '../exchange.js'
 import type { Call, CompatibleApi, Refused } from './api.js'
@@ -13,9 +13,9 @@ import { nameNumber, reportNumber } from './numbers.js'
 import { userOf, type Operations } from './operations.js'
 import { pageLinks, pageOf } from './paging.js'
 import { jsonFields, reportShape } from './report-fields.js'
-import { pathOf, toSecond } from './shown-text.js'
+import { refPath, toSecond } from './formats.js'
 
-const PAGES = { parameter: 'limit', usual: 30, most: 50 }
+const PAGES = { parameter: 'limit', defaultSize: 30, maxSize: 50 }
 
 /** Of the server whose API this is like: clients want 1.11 at least, and know other states from 1.25 on. */
 const VERSION = '1.24.0'
@@ -88,8 +88,8 @@ export function gitea(operations: Operations): CompatibleApi {
   }
 
   const settings = {
-    max_response_items: PAGES.most,
-    default_paging_num: PAGES.usual,
+    max_response_items: PAGES.maxSize,
+    default_paging_num: PAGES.defaultSize,
     default_git_trees_per_page: 1000,
     default_max_blob_size: 10_485_760,
   }
@@ -125,7 +125,7 @@ function filterOf({ query }: Call): Record<string, string> {
 
 function paging(
   call: Call,
-  found: FoundRepository,
+  found: VisibleRepository,
   last: 'status' | 'statuses',
   filter: Record<string, string>,
 ): Omit<ListForm, 'body'> {
@@ -139,18 +139,18 @@ function paging(
     ...(wanted && { selects: (status) => status.state === wanted }),
     ...(compare && { compare }),
     headers: ({ total }: Shown) => {
-      const address = `${repositoryUrl(call, found)}/commits/${pathOf(ref)}/${last}`
+      const address = `${repositoryUrl(call, found)}/commits/${refPath(ref)}/${last}`
       const links = pageLinks(address, filter, PAGES, page, total)
       return { 'X-Total-Count': total, ...(links !== undefined && { Link: links }) }
     },
   }
 }
 
-function repositoryUrl({ base }: Pick<Call, 'base'>, { name }: FoundRepository): string {
+function repositoryUrl({ base }: Pick<Call, 'base'>, { name }: VisibleRepository): string {
   return `${base}/repos/${name.full}`
 }
 
-function statusObject(call: Call, found: FoundRepository, status: ReportedStatus): object {
+function statusObject(call: Call, found: VisibleRepository, status: ReportedStatus): object {
   return {
     id: reportNumber(status),
     status: status.state,
@@ -169,7 +169,7 @@ function personObject(login: string): object {
   return { id: nameNumber(login), login, username: login, full_name: '', email: '', avatar_url: '' }
 }
 
-function repositoryObject(call: Call, found: FoundRepository, branch: string) {
+function repositoryObject(call: Call, found: VisibleRepository, branch: string) {
   const { name, repository, access } = found
   return {
     id: nameNumber(name.full),

@@ -1,15 +1,15 @@
 import type { CommitContent, Signature } from '../../git/commit-content.js'
-import type { FoundRepository } from '../../service/repository-access.js'
+import type { VisibleRepository } from '../../service/repository-access.js'
 import type { Call } from './api.js'
 import type { ReportedStatus } from '../../domain/status-list.js'
 import { nameNumber, reportNumber } from './numbers.js'
-import { segment, timeOf, toSecond } from './shown-text.js'
+import { segment, timeOf, toSecond } from './formats.js'
 
-export function repositoryUrl({ base }: Pick<Call, 'base'>, { name }: FoundRepository): string {
+export function repositoryUrl({ base }: Pick<Call, 'base'>, { name }: VisibleRepository): string {
   return `${base}/repos/${name.full}`
 }
 
-export function statusObject(call: Call, found: FoundRepository, status: ReportedStatus) {
+export function statusObject(call: Call, found: VisibleRepository, status: ReportedStatus) {
   return {
     url: `${repositoryUrl(call, found)}/statuses/${status.sha}`,
     id: reportNumber(status),
@@ -39,7 +39,7 @@ export function personObject({ base, root }: Call, login: string) {
   }
 }
 
-export function repositoryObject(call: Call, found: FoundRepository, branch: string) {
+export function repositoryObject(call: Call, found: VisibleRepository, branch: string) {
   const { name, repository, access } = found
   const url = repositoryUrl(call, found)
   return {

@@ -2,8 +2,8 @@ import { STATES, type State } from '../../domain/commit-status.js'
 import { catalogue, ServiceError } from '../../errors.js'
 import type { MaybePromise } from '../../concurrency/maybe-promise.js'
 import { isOwnerName, repositoryName } from '../../domain/repository-name.js'
-import type { FoundRepository } from '../../service/repository-access.js'
-import type { FoundCommit } from '../../service/status-service.js'
+import type { VisibleRepository } from '../../service/repository-access.js'
+import type { LocatedCommit } from '../../service/status-service.js'
 import { MOUNTS } from '../api-paths.js'
 import type { Answer } from '../exchange.js'
 import type { Call, CompatibleApi, Refused } from './api.js'
@@ -20,9 +20,9 @@ import type { ListForm, Shown } from './listing.js'
 import { userOf, type Operations } from './operations.js'
 import { pageLinks, pageOf } from './paging.js'
 import { jsonFields, reportShape } from './report-fields.js'
-import { pathOf } from './shown-text.js'
+import { refPath } from './formats.js'
 
-const PAGES = { parameter: 'per_page', usual: 30, most: 100 }
+const PAGES = { parameter: 'per_page', defaultSize: 30, maxSize: 100 }
 
 const STATES_BY_NAME: ReadonlyMap<string, State> = new Map(STATES.map((state) => [state, state]))
 
@@ -75,7 +75,7 @@ export function github(operations: Operations): CompatibleApi {
   const commit =
     (form: typeof commitObject) =>
     async (call: Call): Promise<Answer> => {
-      const at: FoundCommit = await operations.commit(call, nameOf(call), String(call.params['ref']))
+      const at: LocatedCommit = await operations.commit(call, nameOf(call), String(call.params['ref']))
       return { status: 200, body: form(repositoryUrl(call, at.found), at.commit.hex, await operations.content(at)) }
     }
 
@@ -167,11 +167,11 @@ export function github(operations: Operations): CompatibleApi {
 /** Of the server whose API this is like. */
 const VERSION = '3.14.0'
 
-function paging(call: Call, found: FoundRepository, last: 'status' | 'statuses'): Omit<ListForm, 'body'> {
+function paging(call: Call, found: VisibleRepository, last: 'status' | 'statuses'): Omit<ListForm, 'body'> {
   const page = pageOf(call.query, PAGES)
   const ref = String(call.params['ref'])
   const headers = ({ total }: Shown) => {
-    const address = `${repositoryUrl(call, found)}/commits/${pathOf(ref)}/${last}`
+    const address = `${repositoryUrl(call, found)}/commits/${refPath(ref)}/${last}`
     const links = pageLinks(address, {}, PAGES, page, total)
     return links === undefined ? {} : { Link: links }
   }

@@ -1,7 +1,7 @@
 import type { State } from '../../domain/commit-status.js'
 import { ServiceError } from '../../errors.js'
-import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.js'
-import type { FoundRepository } from '../../service/repository-access.js'
+import { chain, type MaybePromise } from '../../concurrency/maybe-promise.js'
+import type { VisibleRepository } from '../../service/repository-access.js'
 import { MOUNTS } from '../api-paths.js'
 import type { Answer } from '../exchange.js'
 import type { Call, CompatibleApi } from './api.js'
@@ -12,9 +12,9 @@ import { nameNumber, statusNumber } from './numbers.js'
 import { userOf, type Operations } from './operations.js'
 import { lastPage, pageLinks, pageOf } from './paging.js'
 import { fieldsOf, reportShape } from './report-fields.js'
-import { pathOf, segment, timeOf } from './shown-text.js'
+import { refPath, segment, timeOf } from './formats.js'
 
-const PAGES = { parameter: 'per_page', usual: 20, most: 100 }
+const PAGES = { parameter: 'per_page', defaultSize: 20, maxSize: 100 }
 
 /** Of the server whose API this is like. */
 const VERSION = { version: '17.0.0', revision: 'commit-status' }
@@ -54,9 +54,9 @@ export function gitlab(operations: Operations): CompatibleApi {
   }
 
   const list = (call: Call): MaybePromise<Answer> =>
-    andThen(nameOf(call), (name) =>
+    chain(nameOf(call), (name) =>
       operations.list(call, name, String(call.params['ref']), ({ found }) =>
-        andThen(operations.defaultBranch(found), (branch) => {
+        chain(operations.defaultBranch(found), (branch) => {
           const body = ({ statuses }: Shown) => statuses.map((status) => statusObject(call, status, branch))
           return { ...paging(call, found, branch), body }
         }),
@@ -122,7 +122,7 @@ export function gitlab(operations: Operations): CompatibleApi {
   }
 }
 
-function paging({ params, query, base }: Call, { name }: FoundRepository, branch: string): Omit<ListForm, 'body'> {
+function paging({ params, query, base }: Call, { name }: VisibleRepository, branch: string): Omit<ListForm, 'body'> {
   const page = pageOf(query, PAGES)
   const ref = String(params['ref'])
   const [only, sort] = [query.get('name') ?? '', query.get('sort') === 'asc' ? 'asc' : '']
@@ -135,7 +135,7 @@ function paging({ params, query, base }: Call, { name }: FoundRepository, branch
     headers: ({ total }) => {
       const last = lastPage(page, total)
       const commits = `${base}/projects/${encodeURIComponent(name.full)}/repository/commits`
-      const address = `${commits}/${pathOf(ref)}/statuses`
+      const address = `${commits}/${refPath(ref)}/statuses`
       const links = pageLinks(address, filter, PAGES, page, total)
       return {
         'X-Total': total,
@@ -180,7 +180,7 @@ function personObject({ root }: Call, username: string): object {
   }
 }
 
-function projectObject({ root }: Call, { name, repository, access }: FoundRepository, id: number, branch: string) {
+function projectObject({ root }: Call, { name, repository, access }: VisibleRepository, id: number, branch: string) {
   return {
     id,
     name: name.name,

@@ -4,7 +4,7 @@ import { cacheShares } from '../../contracts/cache-shares.js'
 import { noopMeter, type Meter } from '../../contracts/meter.js'
 import type { CommitStatus } from '../../domain/commit-status.js'
 import type { ListedStatus, ReportedStatus, SentList, StatusList } from '../../domain/status-list.js'
-import { andThen, closing, type MaybePromise } from '../../concurrency/maybe-promise.js'
+import { chain, closing, type MaybePromise } from '../../concurrency/maybe-promise.js'
 import { digestOf } from '../digest.js'
 import type { Answer } from '../exchange.js'
 import type { Page } from './paging.js'
@@ -68,7 +68,7 @@ export class Listing {
   /** Closes the list. */
   answer(list: SentList, formOf: () => MaybePromise<ListForm>): MaybePromise<Answer> {
     return closing(list, () =>
-      andThen(formOf(), (form) => {
+      chain(formOf(), (form) => {
         const key = keyOf(list, form)
         return this.#answers.get(key) ?? this.#making.get(key) ?? this.#make(key, list, form)
       }),

@@ -4,15 +4,15 @@ import type { Refs } from '../../git/refs.js'
 import { ServiceError } from '../../errors.js'
 import type { StoredStatus } from '../../domain/commit-status.js'
 import { parseObjectId, type ObjectId } from '../../domain/object-id.js'
-import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.js'
+import { chain, type MaybePromise } from '../../concurrency/maybe-promise.js'
 import type { CacheShares } from '../../contracts/cache-shares.js'
 import type { Meter } from '../../contracts/meter.js'
 import type { Repository } from '../../contracts/repositories.js'
 import type { ReportShape } from '../../domain/report.js'
 import type { RepositoryName } from '../../domain/repository-name.js'
 import type { InFlight } from '../../service/in-flight.js'
-import type { FoundRepository } from '../../service/repository-access.js'
-import type { FoundCommit, StatusService } from '../../service/status-service.js'
+import type { VisibleRepository } from '../../service/repository-access.js'
+import type { LocatedCommit, StatusService } from '../../service/status-service.js'
 import { readBytes, receiveReport } from '../body.js'
 import type { Answer } from '../exchange.js'
 import type { Call } from './api.js'
@@ -43,7 +43,7 @@ export class Operations {
   }
 
   /** The number of a repository, for clients that know repositories by numbers. */
-  numberOf({ name }: FoundRepository): number {
+  numberOf({ name }: VisibleRepository): number {
     return this.#parts.projects.numberOf(name)
   }
 
@@ -65,7 +65,7 @@ export class Operations {
     name: RepositoryName | undefined,
     sha: string,
     shapeOf: (body: Buffer) => ReportShape,
-  ): Promise<{ found: FoundRepository; status: StoredStatus }> {
+  ): Promise<{ found: VisibleRepository; status: StoredStatus }> {
     const { service, inFlight } = this.#parts
     return await service.report(caller, name, sha, () =>
       receiveReport(inFlight, async () => shapeOf(await readBytes(request, response)), authenticate),
@@ -80,27 +80,27 @@ export class Operations {
     { caller }: Call,
     name: RepositoryName | undefined,
     ref: string,
-    formOf: (at: FoundCommit) => MaybePromise<ListForm>,
+    formOf: (at: LocatedCommit) => MaybePromise<ListForm>,
   ): MaybePromise<Answer> {
-    return andThen(this.#parts.service.list(caller, name, this.#commitOf(ref)), (at) =>
+    return chain(this.#parts.service.list(caller, name, this.#commitOf(ref)), (at) =>
       this.#listing.answer(at.list, () => formOf(at)),
     )
   }
 
-  async commit({ caller }: Call, name: RepositoryName | undefined, ref: string): Promise<FoundCommit> {
+  async commit({ caller }: Call, name: RepositoryName | undefined, ref: string): Promise<LocatedCommit> {
     return await this.#parts.service.findCommit(caller, name, this.#commitOf(ref))
   }
 
-  async content({ found, commit }: FoundCommit): Promise<CommitContent> {
+  async content({ found, commit }: LocatedCommit): Promise<CommitContent> {
     return await readable(this.#parts.contents.read(found.repository.directory, commit))
   }
 
-  async repository({ caller }: Call, name: RepositoryName | undefined): Promise<FoundRepository> {
+  async repository({ caller }: Call, name: RepositoryName | undefined): Promise<VisibleRepository> {
     return await this.#parts.service.find(caller, name)
   }
 
-  defaultBranch({ repository }: FoundRepository): MaybePromise<string> {
-    return andThen(this.#parts.refs.defaultBranch(repository), (branch) => branch ?? USUAL_BRANCH)
+  defaultBranch({ repository }: VisibleRepository): MaybePromise<string> {
+    return chain(this.#parts.refs.defaultBranch(repository), (branch) => branch ?? USUAL_BRANCH)
   }
 
   /** A full id is taken as it is; any other text is a ref. */

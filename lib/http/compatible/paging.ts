@@ -8,15 +8,15 @@ export interface Page {
 /** How an API calls the size of a page, and what it may be. */
 export interface PageRule {
   readonly parameter: string
-  readonly usual: number
-  readonly most: number
+  readonly defaultSize: number
+  readonly maxSize: number
 }
 
 /** What is no page or size counts as the usual one. */
-export function pageOf(query: URLSearchParams, { parameter, usual, most }: PageRule): Page {
+export function pageOf(query: URLSearchParams, { parameter, defaultSize, maxSize }: PageRule): Page {
   return {
     number: positive(query.get('page')) ?? 1,
-    size: Math.min(positive(query.get(parameter)) ?? usual, most),
+    size: Math.min(positive(query.get(parameter)) ?? defaultSize, maxSize),
   }
 }
 

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import { ServiceError, toServiceError } from '../../errors.js'
-import { outcomeOf, type MaybePromise } from '../../concurrency/maybe-promise.js'
+import { settle, type MaybePromise } from '../../concurrency/maybe-promise.js'
 import { parseRepositoryName, type RepositoryName } from '../../domain/repository-name.js'
-import type { FoundRepository } from '../../service/repository-access.js'
+import type { VisibleRepository } from '../../service/repository-access.js'
 import { projectNumber } from './numbers.js'
 
 /** Numbers that are remembered because they were shown: beside those of the repositories that can be listed. */
@@ -15,7 +15,7 @@ const LIST_MILLISECONDS = 10_000
 export type ListNames = () => Promise<readonly RepositoryName[]>
 
 /** Finds a repository that a caller may read; throws a ServiceError otherwise. */
-export type LookAt = (name: RepositoryName) => MaybePromise<FoundRepository>
+export type LookAt = (name: RepositoryName) => MaybePromise<VisibleRepository>
 
 /** Repositories by their numbers, which some clients know them by. */
 export class Projects {
@@ -54,7 +54,7 @@ export class Projects {
   async #numbered(number: number, lookAt: LookAt): Promise<RepositoryName> {
     // Whether or not it is known: the time would show who has it.
     await this.#refreshed()
-    const look = async (name: RepositoryName) => await outcomeOf(() => lookAt(name))
+    const look = async (name: RepositoryName) => await settle(() => lookAt(name))
     const looks = await Promise.all(this.#candidates(number).map(look))
     const errors = looks.flatMap((each) => ('error' in each ? [toServiceError(each.error)] : []))
     const failure = errors.find(({ status }) => status >= 500)

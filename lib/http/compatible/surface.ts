@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { andThen } from '../../concurrency/maybe-promise.js'
+import { chain } from '../../concurrency/maybe-promise.js'
 import { ServiceError } from '../../errors.js'
 import { STRICT_MOUNT } from '../api-paths.js'
 import type { Authentication } from '../authentication.js'
@@ -7,7 +7,7 @@ import { errorAnswer } from '../exchange.js'
 import type { PublicAddress } from '../public-address.js'
 import { originForm, queryOf } from '../request-target.js'
 import type { Operation, Request, Surface } from '../surface.js'
-import type { CompatibleApi, Route } from './api.js'
+import type { CompatibleApi, CompatibleRoute } from './api.js'
 import { actsForAnother } from './credentials.js'
 
 export interface CompatibleParts {
@@ -52,10 +52,10 @@ function surfaceOf(
   const routes = api.routes.map((route) => ({ ...route, path: below(mount, route.path) }))
 
   const operationOf =
-    (route: Route): Operation =>
+    (route: CompatibleRoute): Operation =>
     (request, response) => {
       const authenticate = () => authentication.caller(request, api.credentials)
-      return andThen(authenticate(), (caller) => {
+      return chain(authenticate(), (caller) => {
         // 401, 403, 429
         const query = request.search === '' ? noQuery : new URLSearchParams(queryOf(request.url))
         if (actsForAnother(request, query)) throw new ServiceError('sudo_denied') // 403
@@ -98,7 +98,7 @@ function isBelow(url: string, mount: string): boolean {
 const noQuery = new URLSearchParams()
 
 /** Those of the route alone: polka has those of every route that fits. */
-function paramsOf({ path }: Route, request: Request): Record<string, string> {
+function paramsOf({ path }: CompatibleRoute, request: Request): Record<string, string> {
   const params: Record<string, string> = {}
   const groups = path.exec(request.path)?.groups ?? params
   for (const name in groups) params[name] = decode(String(groups[name]))

@@ -1,5 +1,5 @@
 import { cacheShares } from '../../contracts/cache-shares.js'
-import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.js'
+import { chain, type MaybePromise } from '../../concurrency/maybe-promise.js'
 import { noopMeter, type Meter } from '../../contracts/meter.js'
 import { grantMembers, type Grant, type GrantKey } from '../../contracts/records.js'
 import type { GrantStore } from '../../contracts/store.js'
@@ -55,7 +55,7 @@ export class LevelGrants implements GrantStore {
 
   #read(user: string, repository: RepositoryName): MaybePromise<Grant[]> {
     const keys = [keyOf({ owner: repository.owner, user }), keyOf({ owner: repository.owner, repository, user })]
-    return andThen(this.#database.readSmall(keys), (values) =>
+    return chain(this.#database.readSmall(keys), (values) =>
       keys.flatMap((key, index) => {
         const value = values[index]
         return value === undefined ? [] : [fromStored(key, value)]

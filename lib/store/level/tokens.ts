@@ -1,5 +1,5 @@
 import { cacheShares } from '../../contracts/cache-shares.js'
-import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.js'
+import { chain, type MaybePromise } from '../../concurrency/maybe-promise.js'
 import { noopMeter, type Meter } from '../../contracts/meter.js'
 import { tokenMembers, tokenUseMembers, type TokenRecord, type TokenUse } from '../../contracts/records.js'
 import type { TokenStore } from '../../contracts/store.js'
@@ -47,7 +47,7 @@ export class LevelTokens implements TokenStore {
 
   get(id: string): MaybePromise<TokenRecord | undefined> {
     return this.#known.get(id, () =>
-      andThen(this.#database.readSmall([TOKENS + id]), ([value]) =>
+      chain(this.#database.readSmall([TOKENS + id]), ([value]) =>
         value === undefined ? undefined : fromStored(decode(TOKENS + id, value, isToken)),
       ),
     )

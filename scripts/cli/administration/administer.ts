@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Administration } from '../../../lib/admin/administration.js'
 import type { Actor } from '../../../lib/admin/audit-log.js'
-import { NoService, remoteAdministration } from '../../../lib/admin/client.js'
+import { ServiceNotRunning, remoteAdministration } from '../../../lib/admin/client.js'
 import { socketPath } from '../../../lib/admin/socket-path.js'
 import { StoreLocked, StoreUnavailable } from '../../../lib/errors.js'
 import { levelFolder } from '../../../lib/store/address.js'
@@ -39,7 +39,7 @@ export async function administer<T>(command: Command, use: Use<T>): Promise<T> {
         // At a signal, this process just ends: then the service ends the work.
         return await use(remoteAdministration(socketPath(folder)), by, ended.signal)
       } catch (error) {
-        if (!(error instanceof NoService)) throw error
+        if (!(error instanceof ServiceNotRunning)) throw error
         return await atHand()
       } finally {
         ended.abort()

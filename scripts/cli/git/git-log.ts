@@ -35,7 +35,7 @@ export function gitLog(args: readonly string[], format: string, isColoured: bool
     { stdio: ['inherit', 'pipe', 'inherit'] },
   )
   const pattern = new RegExp(`^(.*?)${mark}([0-9a-f]{40,64}) (.*)$`)
-  const lines = linesOf(child.stdout, { most: MAX_LINE })
+  const lines = linesOf(child.stdout, { maxLength: MAX_LINE })
   const ended = once(child, 'close').then(([code]) => (typeof code === 'number' ? code : 128))
   return {
     ended,

@@ -3,7 +3,7 @@ import t from 'tap'
 import { STATES, type StoredStatus } from '../../../lib/domain/commit-status.js'
 import { milliseconds } from '../../../lib/domain/verdict/duration.js'
 import { parseVerdictQuery, verdictRule, type VerdictQuery } from '../../../lib/domain/verdict/rule.js'
-import { Evaluation } from '../../../lib/domain/verdict/verdict.js'
+import { VerdictBuilder } from '../../../lib/domain/verdict/verdict.js'
 import { modelVerdict } from '../../fixtures/verdict-model.js'
 
 const NOON = Date.parse('2026-01-31T12:00:00.000Z')
@@ -17,7 +17,7 @@ function status(context: string, state: StoredStatus['state'], user?: string, ag
 }
 
 function judge(statuses: readonly Judged[], query: VerdictQuery, now = NOON, maxContexts = Infinity) {
-  const evaluation = new Evaluation(verdictRule(query), now, maxContexts)
+  const evaluation = new VerdictBuilder(verdictRule(query), now, maxContexts)
   for (const each of statuses) evaluation.add(each)
   return evaluation
 }
@@ -76,7 +76,7 @@ t.test('With by, what somebody else reported last is pending, never absent, and 
   const failed = [...statuses, status('test/b', 'error', 'ci')]
   t.equal(judge(failed, { by: ['ci'], require: ['test*'] }).verdict().verdict, 'failure')
   const stale = judge([status('a', 'pending', 'mallory', 9 * HOUR)], { by: ['ci'], require: ['a'], stale: '1h' })
-  t.strictSame([stale.verdict().verdict, stale.changesAt], ['pending', Infinity], 'the time of others does not count')
+  t.strictSame([stale.verdict().verdict, stale.expiresAt], ['pending', Infinity], 'the time of others does not count')
   const many = Array.from({ length: 25 }, (_, index) => status(`c${index}`, 'success', 'mallory'))
   const { reasons } = judge(many, { by: ['ci'] }).verdict()
   t.strictSame([reasons?.length, reasons?.at(-1)], [21, '5 more contexts were reported last by others'])
@@ -117,10 +117,10 @@ t.test('What is pending for longer than it may counts as failed, to the millisec
     [NOON + HOUR + 1, 'failure', Infinity],
   ] as const) {
     const evaluation = judge(statuses, { stale: '1h' }, now)
-    t.strictSame([evaluation.verdict().verdict, evaluation.changesAt], [verdict, changesAt])
+    t.strictSame([evaluation.verdict().verdict, evaluation.expiresAt], [verdict, changesAt])
   }
-  t.equal(judge(statuses, {}).changesAt, Infinity)
-  t.equal(judge(statuses, { require: ['c'], stale: '1h' }).changesAt, Infinity, 'what is not required does not matter')
+  t.equal(judge(statuses, {}).expiresAt, Infinity)
+  t.equal(judge(statuses, { require: ['c'], stale: '1h' }).expiresAt, Infinity, 'what is not required does not matter')
 })
 
 t.test('It agrees with the plainest way to say it, whatever the order', async (t) => {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { RepositoryFolder } from '../../lib/git/repository-folder.js'
-import { LookUps } from '../../lib/git/look-ups.js'
+import { CoalescedRepositories } from '../../lib/git/coalesced-repositories.js'
 import type { MaybePromise } from '../../lib/concurrency/maybe-promise.js'
 import { SyncWhileFast } from '../../lib/concurrency/sync-while-fast.js'
 import type { Repository } from '../../lib/contracts/repositories.js'
@@ -22,7 +22,7 @@ async function shared(
   const directory = await makeRepository(folder, 'alice/hello')
   const repositories = new RepositoryFolder(folder, { pace })
   let looks = 0
-  const lookUps = new LookUps({
+  const lookUps = new CoalescedRepositories({
     find: (name) => {
       looks++
       return repositories.find(name)

@@ -3,25 +3,25 @@ import { parseObjectId } from '../domain/object-id.js'
 import type { MaybePromise } from '../concurrency/maybe-promise.js'
 import { repositoryName } from '../domain/repository-name.js'
 import type { InFlight } from '../service/in-flight.js'
-import type { Waits } from '../service/waits.js'
-import { isKnown, type WaitedAnswer } from './exchange.js'
+import type { Watchers } from '../service/watchers.js'
+import { isKnown, type PolledAnswer } from './exchange.js'
 import { preferredWait } from './preference.js'
 import type { Request } from './surface.js'
 
-type Look = () => MaybePromise<WaitedAnswer>
+type Attempt = () => MaybePromise<PolledAnswer>
 
 /**
- * Lets clients wait (`Prefer: wait=30`). Before a wait is answered everything is looked at again, credentials and
- * rights too: what was revoked meanwhile is refused.
+ * Long polling (`Prefer: wait=30`, RFC 7240). Before a wait is answered everything is looked at again, credentials
+ * and rights too: what was revoked meanwhile is refused.
  * @param parts.maxSeconds the longest wait; 0: nobody waits
  */
-export class Waiting {
-  readonly #waits: Waits
+export class LongPolling {
+  readonly #watchers: Watchers
   readonly #inFlight: InFlight
   readonly #maxSeconds: number
 
-  constructor({ waits, inFlight, maxSeconds }: { waits: Waits; inFlight: InFlight; maxSeconds: number }) {
-    this.#waits = waits
+  constructor({ watchers, inFlight, maxSeconds }: { watchers: Watchers; inFlight: InFlight; maxSeconds: number }) {
+    this.#watchers = watchers
     this.#inFlight = inFlight
     this.#maxSeconds = maxSeconds
   }
@@ -41,17 +41,17 @@ export class Waiting {
     request: Request,
     response: ServerResponse,
     seconds: number,
-    first: Look,
-    look: Look,
-  ): Promise<WaitedAnswer> {
+    first: Attempt,
+    look: Attempt,
+  ): Promise<PolledAnswer> {
     const { owner = '', repo = '', sha = '' } = request.params
     const [name, commit] = [repositoryName(owner, repo), parseObjectId(sha)]
-    const wait = name && commit ? this.#waits.begin(name, commit) : undefined
-    if (!wait) return await first()
+    const watcher = name && commit ? this.#watchers.begin(name, commit) : undefined
+    if (!watcher) return await first()
     // Nobody is there to be answered any more, or so it seems: who goes away closes the sending side first.
     const { socket } = request
     const over = (): void => {
-      wait.end()
+      watcher.end()
     }
     response.on('close', over)
     socket.on('end', over)
@@ -60,30 +60,30 @@ export class Waiting {
     const left = (): number => seconds * 1000 - (performance.now() - begun)
     try {
       let waited = 0
-      let changesIn = await this.#pending(request, await first())
+      let polled = await this.#pending(request, await first())
       // Of a list, only who knows one can wait for another.
       const knowsNone = request.headers['if-none-match'] === undefined
-      if (typeof changesIn !== 'number' && changesIn.isPending === undefined && knowsNone) return changesIn
-      while (typeof changesIn === 'number') {
+      if (typeof polled !== 'number' && polled.isPending === undefined && knowsNone) return polled
+      while (typeof polled === 'number') {
         const since = performance.now()
-        await wait.next(Math.min(left(), changesIn))
+        await watcher.next(Math.min(left(), polled))
         waited += performance.now() - since
-        const isLast = wait.isOver || left() <= 0
-        const answer = await this.#waits.inTurn(async () => await this.#inFlight.run(async () => await look()))
-        changesIn = isLast ? answer : await this.#pending(request, answer)
+        const isLast = watcher.isOver || left() <= 0
+        const answer = await this.#watchers.inTurn(async () => await this.#inFlight.run(async () => await look()))
+        polled = isLast ? answer : await this.#pending(request, answer)
       }
-      return { ...changesIn, waited, headers: { 'Preference-Applied': `wait=${seconds}` } }
+      return { ...polled, waited, headers: { 'Preference-Applied': `wait=${seconds}` } }
     } finally {
       response.off('close', over)
       socket.off('end', over)
-      wait.close()
+      watcher.close()
     }
   }
 
   /** Milliseconds after which it may change by itself; or the answer, when there is nothing to wait for. */
-  async #pending(request: IncomingMessage, answer: WaitedAnswer): Promise<number | WaitedAnswer> {
+  async #pending(request: IncomingMessage, answer: PolledAnswer): Promise<number | PolledAnswer> {
     if (!(answer.isPending ?? isKnown(request, answer.digest))) return answer
     await answer.stream?.close()
-    return answer.changesIn ?? Infinity
+    return answer.expiresIn ?? Infinity
   }
 }

@@ -17,6 +17,6 @@ export function segment(name: string): string {
 }
 
 /** A ref as a part of a path: its slashes stay. */
-export function pathOf(ref: string): string {
+export function refPath(ref: string): string {
   return encodeURIComponent(ref).replaceAll('%2F', '/')
 }

@@ -3,31 +3,31 @@ import { Semaphore } from '../concurrency/semaphore.js'
 import type { ObjectId } from '../domain/object-id.js'
 import type { RepositoryName } from '../domain/repository-name.js'
 
-/** How often it is looked what other instances have changed: of all waits, in one statement. */
+/** How often the digests of all that is watched are read: reports come in through other instances, too. */
 const LOOK_MILLISECONDS = 900
 
-/** Waits that are looked after at a time, however many a change concerns. */
+/** Watchers that look again at a time, however many a change concerns. */
 const MAX_AT_ONCE = 64
 
-/** The waits of one commit. */
+/** The watchers of one commit. */
 interface Watched {
   readonly repository: RepositoryName
   readonly commit: ObjectId
-  readonly waits: Set<Wait>
+  readonly watchers: Set<Watcher>
   /** Tells the list that was seen last from any other; absent before the first look. */
   digest: string | undefined
 }
 
 /**
- * Who waits for the statuses of a commit to change. A wait is a key and a timer: it holds no list, no repository and no
+ * Watchers of the statuses of commits. Each is a key and a timer: it holds no list, no repository and no
  * place among the requests.
  */
-export class Waits {
+export class Watchers {
   readonly #max: number
   readonly #digests: StatusStore['digests']
   readonly #lookMilliseconds: number
   readonly #watched = new Map<string, Watched>()
-  readonly #gate = new Semaphore(MAX_AT_ONCE, Infinity)
+  readonly #turns = new Semaphore(MAX_AT_ONCE, Infinity)
   #open = 0
   #timer: NodeJS.Timeout | undefined
   #isLooking = false
@@ -46,23 +46,23 @@ export class Waits {
   }
 
   /**
-   * Begins to wait: to be called before the first look, so that nothing is missed between that and the first `next`.
+   * Begins to watch: to be called before the first look, so that nothing is missed between that and the first `next`.
    * @returns `undefined` when there are too many, or at the closing: then nobody waits
    */
-  begin(repository: RepositoryName, commit: ObjectId): Wait | undefined {
+  begin(repository: RepositoryName, commit: ObjectId): Watcher | undefined {
     if (this.#closing || this.#open >= this.#max) return undefined
     const key = keyOf(repository, commit)
-    const watched = this.#watched.get(key) ?? { repository, commit, waits: new Set(), digest: undefined }
+    const watched = this.#watched.get(key) ?? { repository, commit, watchers: new Set(), digest: undefined }
     this.#watched.set(key, watched)
-    const wait = new Wait(() => {
-      if (!watched.waits.delete(wait)) return
-      if (watched.waits.size === 0) this.#watched.delete(key)
+    const watcher = new Watcher(() => {
+      if (!watched.watchers.delete(watcher)) return
+      if (watched.watchers.size === 0) this.#watched.delete(key)
       this.#ended()
     })
-    watched.waits.add(wait)
+    watched.watchers.add(watcher)
     this.#open++
     if (this.#digests) this.#timer ??= setInterval(() => void this.#look(), this.#lookMilliseconds).unref()
-    return wait
+    return watcher
   }
 
   /** To be called when a status of a commit has changed. */
@@ -76,21 +76,21 @@ export class Waits {
       if (repository === undefined || watched.repository.full === repository) wake(watched)
   }
 
-  /** Looks again on behalf of a wait: when thousands are woken at once, they take turns. */
+  /** Looks again on behalf of a watcher: when thousands are woken at once, they take turns. */
   async inTurn<T>(look: () => Promise<T>): Promise<T> {
-    await this.#gate.enter()
+    await this.#turns.enter()
     try {
       return await look()
     } finally {
-      this.#gate.leave()
+      this.#turns.leave()
     }
   }
 
-  /** Ends every wait, which is answered with what is there then; resolves when all are. */
+  /** Ends every watch, which is answered with what is there then; resolves when all are. */
   async close(): Promise<void> {
     this.#closing = true
     clearInterval(this.#timer)
-    for (const { waits } of [...this.#watched.values()]) for (const wait of [...waits]) wait.end()
+    for (const { watchers } of [...this.#watched.values()]) for (const watcher of [...watchers]) watcher.end()
     if (this.#open > 0) await new Promise<void>((resolve) => (this.#whenNone = resolve))
   }
 
@@ -124,11 +124,11 @@ function keyOf(repository: RepositoryName, commit: ObjectId): string {
 }
 
 function wake(watched: Watched | undefined): void {
-  for (const wait of [...(watched?.waits ?? [])]) wait.wake()
+  for (const watcher of [...(watched?.watchers ?? [])]) watcher.wake()
 }
 
-/** One that waits. */
-export class Wait {
+/** One that waits for a change. */
+export class Watcher {
   readonly #close: () => void
   #isChanged = false
   #isOver = false

@@ -7,7 +7,7 @@ interface LookUp {
   readonly found: MaybePromise<Repository | undefined>
 }
 
-interface UnderWay {
+interface Pending {
   readonly found: Promise<Repository | undefined>
   /** The one after it, for those who ask while it is under way. */
   next?: Promise<Repository | undefined>
@@ -17,13 +17,13 @@ interface UnderWay {
  * Repositories whose look-ups are shared by the requests of one turn of the event loop: the more arrive, the more of
  * them share one. Nothing of a turn is known in the next.
  */
-export class LookUps implements MaybeSync<Repositories> {
-  readonly #all: SharedLookUps
-  readonly #public: SharedLookUps
+export class CoalescedRepositories implements MaybeSync<Repositories> {
+  readonly #all: PerTickCache
+  readonly #public: PerTickCache
 
   constructor(repositories: MaybeSync<Repositories>) {
-    this.#all = new SharedLookUps((name) => repositories.find(name))
-    this.#public = new SharedLookUps((name) => repositories.find(name, 'public'))
+    this.#all = new PerTickCache((name) => repositories.find(name))
+    this.#public = new PerTickCache((name) => repositories.find(name, 'public'))
   }
 
   find(name: RepositoryName, only?: 'public'): MaybePromise<Repository | undefined> {
@@ -34,20 +34,20 @@ export class LookUps implements MaybeSync<Repositories> {
 type Find = (name: RepositoryName) => MaybePromise<Repository | undefined>
 
 /** Look-ups of one kind. */
-class SharedLookUps {
+class PerTickCache {
   readonly #look: Find
-  readonly #turn = new Map<string, LookUp>()
+  readonly #thisTick = new Map<string, LookUp>()
   /** One for each name at a time. */
-  readonly #underWay = new Map<string, UnderWay>()
+  readonly #pending = new Map<string, Pending>()
 
   constructor(look: Find) {
     this.#look = look
   }
 
   find(name: RepositoryName): MaybePromise<Repository | undefined> {
-    const known = this.#turn.get(name.full)
+    const known = this.#thisTick.get(name.full)
     if (known) return known.found
-    const underWay = this.#underWay.get(name.full)
+    const underWay = this.#pending.get(name.full)
     if (!underWay) return this.#begin(name)
     const again = (): MaybePromise<Repository | undefined> => this.find(name)
     return (underWay.next ??= underWay.found.then(again, again))
@@ -55,20 +55,20 @@ class SharedLookUps {
 
   #begin(name: RepositoryName): MaybePromise<Repository | undefined> {
     const found = this.#look(name)
-    if (this.#turn.size === 0) setImmediate(this.#endTurn)
-    this.#turn.set(name.full, { found })
+    if (this.#thisTick.size === 0) setImmediate(this.#endTick)
+    this.#thisTick.set(name.full, { found })
     if (found instanceof Promise) {
-      const underWay: UnderWay = { found }
+      const underWay: Pending = { found }
       const end = (): void => {
-        if (this.#underWay.get(name.full) === underWay) this.#underWay.delete(name.full)
+        if (this.#pending.get(name.full) === underWay) this.#pending.delete(name.full)
       }
-      this.#underWay.set(name.full, underWay)
+      this.#pending.set(name.full, underWay)
       found.then(end, end)
     }
     return found
   }
 
-  readonly #endTurn = (): void => {
-    this.#turn.clear()
+  readonly #endTick = (): void => {
+    this.#thisTick.clear()
   }
 }
