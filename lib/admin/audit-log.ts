@@ -31,7 +31,7 @@ export function auditGrants(logger: Logger, by: By, grants: readonly Grant[], ch
   }
 }
 
-export interface AuditedRepositoriesParts {
+export interface AuditedRepositoriesDependencies {
   /** How a repository is renamed and deleted: in a running service with the reports in mind that are under way. */
   readonly changes: Pick<Store, 'renameRepository' | 'deleteRepository'>
   readonly grants: GrantStore
@@ -42,16 +42,16 @@ export interface AuditedRepositoriesParts {
 
 /** Renames and deletes what is stored of repositories, and logs it with every grant that moves or goes. */
 export class AuditedRepositories {
-  readonly #parts: AuditedRepositoriesParts
+  readonly #dependencies: AuditedRepositoriesDependencies
 
-  constructor(parts: AuditedRepositoriesParts) {
-    this.#parts = parts
+  constructor(dependencies: AuditedRepositoriesDependencies) {
+    this.#dependencies = dependencies
   }
 
   /** Rejects as the renaming does; does nothing when it is the same name. */
   async rename(by: By, from: RepositoryName, to: RepositoryName, facts: object = {}): Promise<void> {
     if (from.full === to.full) return
-    const { changes, logger, run } = this.#parts
+    const { changes, logger, run } = this.#dependencies
     await run(async () => {
       const [moved, gone] = await Promise.all([this.#grantsOn(from), this.#grantsOn(to)])
       await changes.renameRepository(from, to)
@@ -63,7 +63,7 @@ export class AuditedRepositories {
 
   /** Rejects as the deleting does. */
   async delete(by: By, name: RepositoryName, facts: object = {}): Promise<void> {
-    const { changes, logger, run } = this.#parts
+    const { changes, logger, run } = this.#dependencies
     await run(async () => {
       const gone = await this.#grantsOn(name)
       await changes.deleteRepository(name)
@@ -74,7 +74,7 @@ export class AuditedRepositories {
 
   /** Grants that cannot be read must not prevent a delete. */
   async #grantsOn(name: RepositoryName): Promise<readonly Grant[]> {
-    const { grants, logger } = this.#parts
+    const { grants, logger } = this.#dependencies
     try {
       return await grants.list(name.owner, name)
     } catch (error) {

@@ -1,10 +1,14 @@
-import type { AdministrationParts } from './administration-parts.js'
+import type { AdministrationDependencies } from './administration-dependencies.js'
 import type { Administration } from './administration.js'
 import { repositoryAdministration } from './repository-administration.js'
 import { storeAdministration } from './store-administration.js'
 import { tokenAdministration } from './token-administration.js'
 
 /** Administration of the store and the repositories at hand. */
-export function localAdministration(parts: AdministrationParts): Administration {
-  return { ...tokenAdministration(parts), ...repositoryAdministration(parts), ...storeAdministration(parts) }
+export function localAdministration(dependencies: AdministrationDependencies): Administration {
+  return {
+    ...tokenAdministration(dependencies),
+    ...repositoryAdministration(dependencies),
+    ...storeAdministration(dependencies),
+  }
 }

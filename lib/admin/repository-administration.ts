@@ -5,7 +5,13 @@ import type { StoredStatus } from '../domain/commit-status.js'
 import type { ObjectId } from '../domain/object-id.js'
 import type { RepositoryName } from '../domain/repository-name.js'
 import { AdministrationError, ArgumentError, errorMessage } from '../errors.js'
-import { folderOf, logChange, OF_THE_HOST, steered, type AdministrationParts } from './administration-parts.js'
+import {
+  folderOf,
+  logChange,
+  OF_THE_HOST,
+  steered,
+  type AdministrationDependencies,
+} from './administration-dependencies.js'
 import {
   MAX_COMMITS,
   type Administration,
@@ -19,22 +25,22 @@ import type { Actor } from './audit-log.js'
 import { latestCommits, type ReportedItem } from './reported-commits.js'
 
 /** Repositories, who may do what in them, and their statuses. */
-export function repositoryAdministration(parts: AdministrationParts) {
-  const { store } = parts
+export function repositoryAdministration(dependencies: AdministrationDependencies) {
+  const { store } = dependencies
   return {
     async grantAccess(on: string, user: string, access: string, by?: Actor): Promise<void> {
-      if (!parts.hasGrants) throw new AdministrationError(`${OF_THE_HOST} rights of its own`)
+      if (!dependencies.hasGrants) throw new AdministrationError(`${OF_THE_HOST} rights of its own`)
       const level = ACCESS.find((candidate) => candidate === access)
       if (level === undefined || level === 'none')
         throw new ArgumentError(`access must be read or write, not ${access}`)
       await store.grants.set({ ...grantTarget(on), user: checkUser(user), access: level })
-      logChange(parts, by, { on, user, access }, 'access granted')
+      logChange(dependencies, by, { on, user, access }, 'access granted')
     },
 
     async revokeAccess(on: string, user: string, by?: Actor): Promise<void> {
       const removed = await store.grants.remove({ ...grantTarget(on), user: checkFormerUser(user) })
       if (!removed) throw new AdministrationError(`${user} has no grant on ${on}`)
-      logChange(parts, by, { on, user }, 'access revoked')
+      logChange(dependencies, by, { on, user }, 'access revoked')
     },
 
     async listAccess(on: string | null): Promise<ListedGrant[]> {
@@ -49,16 +55,16 @@ export function repositoryAdministration(parts: AdministrationParts) {
     async listRepositories(): Promise<ListedRepositories> {
       const repositories: ListedRepository[] = []
       const problems: string[] = []
-      const found = folderOf(parts).list((error) => void problems.push(errorMessage(error)))
+      const found = folderOf(dependencies).list((error) => void problems.push(errorMessage(error)))
       for await (const { name, public: isPublic } of found)
         repositories.push({ repository: name.full, visibility: isPublic ? 'public' : 'private' })
       return { repositories, problems }
     },
 
     async setVisibility(repository: string, visibility: 'public' | 'private', by?: Actor): Promise<void> {
-      if (!(await folderOf(parts).setPublic(checkRepository(repository), visibility === 'public')))
+      if (!(await folderOf(dependencies).setPublic(checkRepository(repository), visibility === 'public')))
         throw new AdministrationError(`there is no repository ${repository}`)
-      logChange(parts, by, { repository }, `repository made ${visibility}`)
+      logChange(dependencies, by, { repository }, `repository made ${visibility}`)
     },
 
     async countRepository(repository: string): Promise<RepositoryCounts> {
@@ -69,20 +75,20 @@ export function repositoryAdministration(parts: AdministrationParts) {
       const [name, newName] = [checkRepository(from), checkRepository(to)]
       if (from === to) throw new AdministrationError(`${from} is its name already`)
       const counts = await countsOf(store, name)
-      await parts.audited.rename(by ?? parts.by, name, newName, counts)
+      await dependencies.audited.rename(by ?? dependencies.by, name, newName, counts)
       return counts
     },
 
     async deleteRepository(repository: string, by?: Actor): Promise<RepositoryCounts> {
       const name = checkRepository(repository)
       const counts = await countsOf(store, name)
-      await parts.audited.delete(by ?? parts.by, name, counts)
+      await dependencies.audited.delete(by ?? dependencies.by, name, counts)
       return counts
     },
 
     async *listStatuses(repository: string, sha: string | null): Task<null, StoredStatus> {
       const [name, commit] = [checkRepository(repository), sha === null ? undefined : checkCommit(sha)]
-      yield* steered(parts, statusesOf(store, name, commit))
+      yield* steered(dependencies, statusesOf(store, name, commit))
       return null
     },
 
@@ -91,11 +97,11 @@ export function repositoryAdministration(parts: AdministrationParts) {
         throw new ArgumentError(`the limit must be 1 to ${MAX_COMMITS}, not ${limit}`)
       }
       const [name, commit] = [checkRepository(repository), sha === null ? undefined : checkCommit(sha)]
-      const commits = yield* steered(parts, latestCommits(store.statuses.scan(name, commit), limit))
-      if (commits.length === 0 && !commit) await refuseUnknown(parts, name)
+      const commits = yield* steered(dependencies, latestCommits(store.statuses.scan(name, commit), limit))
+      if (commits.length === 0 && !commit) await refuseUnknown(dependencies, name)
       for (const found of commits) {
         yield { items: [{ commit: found }] }
-        for await (const { items = [] } of steered(parts, statusesOf(store, name, checkCommit(found.sha)))) {
+        for await (const { items = [] } of steered(dependencies, statusesOf(store, name, checkCommit(found.sha)))) {
           yield { items: items.map((status) => ({ status })) }
         }
       }
@@ -105,12 +111,12 @@ export function repositoryAdministration(parts: AdministrationParts) {
     async deleteStatuses(repository: string, sha: string, context: string | null, by?: Actor): Promise<number> {
       const [name, commit] = [checkRepository(repository), checkCommit(sha)]
       const removed = await store.statuses.remove(name, commit, context ?? undefined)
-      parts.changed?.()
+      dependencies.changed?.()
       if (removed === 0)
         throw new AdministrationError(
           `${repository} has no status${context === null ? '' : ` ${JSON.stringify(context)}`} on ${commit.hex}`,
         )
-      logChange(parts, by, { repository, sha: commit.hex, context, statuses: removed }, 'statuses deleted')
+      logChange(dependencies, by, { repository, sha: commit.hex, context, statuses: removed }, 'statuses deleted')
       return removed
     },
   } satisfies Partial<Administration>
@@ -129,8 +135,8 @@ async function countsOf(store: WholeStore, name: RepositoryName): Promise<Reposi
 }
 
 /** Of a repository that is gone there may be statuses; where there are none either, the name is a mistake. */
-async function refuseUnknown(parts: AdministrationParts, name: RepositoryName): Promise<void> {
-  if (parts.repositories && !(await parts.repositories.find(name)))
+async function refuseUnknown(dependencies: AdministrationDependencies, name: RepositoryName): Promise<void> {
+  if (dependencies.repositories && !(await dependencies.repositories.find(name)))
     throw new AdministrationError(`there is no repository ${name.full}`)
 }
 

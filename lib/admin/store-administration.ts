@@ -3,7 +3,14 @@ import type { Grant, TokenRecord } from '../contracts/records.js'
 import type { StoreContents, StoreCounts, StoreFindings, StoreMaintenance } from '../contracts/store-administration.js'
 import type { Store } from '../contracts/store.js'
 import { AdministrationError, BackupRefused } from '../errors.js'
-import { audited, folderOf, logChange, OF_THE_HOST, steered, type AdministrationParts } from './administration-parts.js'
+import {
+  audited,
+  folderOf,
+  logChange,
+  OF_THE_HOST,
+  steered,
+  type AdministrationDependencies,
+} from './administration-dependencies.js'
 import type { Administration } from './administration.js'
 import { checkRepository } from './arguments.js'
 import { auditGrants, type Actor } from './audit-log.js'
@@ -13,58 +20,58 @@ import { nothingPruned, pruneStore, type PruneCounts, type PruneFinding, type Pr
 import { storeStatistics, type StoreStatistics } from './store-statistics.js'
 
 /** Long tasks on the whole store. */
-export function storeAdministration(parts: AdministrationParts) {
-  const { store } = parts
+export function storeAdministration(dependencies: AdministrationDependencies) {
+  const { store } = dependencies
   return {
     async *storeStatistics(top: number): Task<StoreStatistics> {
-      return yield* steered(parts, storeStatistics(store, contentsOf(store), top))
+      return yield* steered(dependencies, storeStatistics(store, contentsOf(store), top))
     },
 
     async *exportStore(repository: string | null): Task<null, string> {
       const name = repository === null ? undefined : checkRepository(repository)
-      return yield* steered(parts, exportStore(store, contentsOf(store), name))
+      return yield* steered(dependencies, exportStore(store, contentsOf(store), name))
     },
 
     async *importStore(lines: AsyncIterable<string>, by?: Actor): Task<ImportCounts> {
       const counts = nothingImported()
       const changed = (tokens: readonly TokenRecord[], grants: readonly Grant[]): void => {
-        for (const token of tokens) logChange(parts, by, audited(token), 'token imported')
-        auditGrants(parts.logger, by ?? parts.by, grants, 'access granted')
+        for (const token of tokens) logChange(dependencies, by, audited(token), 'token imported')
+        auditGrants(dependencies.logger, by ?? dependencies.by, grants, 'access granted')
       }
       let isWhole = false
       try {
-        yield* steered(parts, importStore(store, contentsOf(store), lines, counts, changed, parts.clock))
+        yield* steered(dependencies, importStore(store, contentsOf(store), lines, counts, changed, dependencies.clock))
         isWhole = true
         return counts
       } finally {
-        parts.changed?.()
+        dependencies.changed?.()
         if (isWhole || counts.statuses + counts.tokens + counts.grants > 0)
-          logChange(parts, by, counts, isWhole ? 'store imported' : 'store imported in part')
+          logChange(dependencies, by, counts, isWhole ? 'store imported' : 'store imported in part')
       }
     },
 
     async *pruneStore(request: PruneRequest, by?: Actor): Task<PruneCounts, PruneFinding> {
-      const read = { contents: contentsOf(store), repositories: folderOf(parts), commits: parts.commits }
+      const read = { contents: contentsOf(store), repositories: folderOf(dependencies), commits: dependencies.commits }
       const counts = nothingPruned()
       let isWhole = false
       try {
-        yield* steered(parts, pruneStore(read, request, counts))
+        yield* steered(dependencies, pruneStore(read, request, counts))
         isWhole = true
         return counts
       } finally {
-        parts.changed?.()
+        dependencies.changed?.()
         if (request.remove && (isWhole || counts.statuses > 0))
-          logChange(parts, by, { ...request, ...counts }, isWhole ? 'store pruned' : 'store pruned in part')
+          logChange(dependencies, by, { ...request, ...counts }, isWhole ? 'store pruned' : 'store pruned in part')
       }
     },
 
     async *verifyStore(): Task<StoreFindings> {
-      return yield* steered(parts, maintenanceOf(store).verify())
+      return yield* steered(dependencies, maintenanceOf(store).verify())
     },
 
     async *backUpStore(folder: string): Task<StoreCounts> {
       try {
-        return yield* steered(parts, maintenanceOf(store).backUp(folder))
+        return yield* steered(dependencies, maintenanceOf(store).backUp(folder))
       } catch (error) {
         throw error instanceof BackupRefused ? new AdministrationError(error.message) : error
       }

@@ -42,7 +42,7 @@ export function nothingPruned(): { -readonly [Name in keyof PruneCounts]: number
   return { statuses: 0, kept: 0 }
 }
 
-export interface PruneParts {
+export interface PruneDependencies {
   readonly contents: StoreContents
   readonly repositories: Pick<RepositoryFolder, 'find' | 'list'>
   readonly commits: Commits
@@ -53,15 +53,15 @@ export interface PruneParts {
  * @param counts what has been found and done by now, for whoever must know when the work is ended early
  */
 export async function* pruneStore(
-  parts: PruneParts,
+  dependencies: PruneDependencies,
   request: PruneRequest,
   counts = nothingPruned(),
 ): Task<PruneCounts, PruneFinding> {
-  const judge = new Judge(parts, request)
+  const judge = new Judge(dependencies, request)
   if (request.goneRepositories) await judge.proveFolder()
   let done = 0
   let tally: Tally | undefined
-  for await (const page of parts.contents.pages()) {
+  for await (const page of dependencies.contents.pages()) {
     const items: PruneFinding[] = []
     for (const [repository, ofRepository] of byRepository(page.statuses)) {
       if (tally?.repository.full !== repository.full) {
@@ -71,7 +71,7 @@ export async function* pruneStore(
       const verdicts = await judge.judge(repository, ofRepository)
       for (const [reason, doomed] of verdicts.doomed) {
         const statuses =
-          request.remove && doomed.length > 0 ? await parts.contents.remove(repository, doomed) : doomed.length
+          request.remove && doomed.length > 0 ? await dependencies.contents.remove(repository, doomed) : doomed.length
         counts.statuses += statuses
         tally.add(reason, statuses)
       }
@@ -135,7 +135,7 @@ interface Verdicts {
 
 /** Tells what may go: only what is certain. */
 class Judge {
-  readonly #parts: PruneParts
+  readonly #dependencies: PruneDependencies
   readonly #request: PruneRequest
   readonly #before: string
   /** A repository that was there a moment ago. */
@@ -143,15 +143,15 @@ class Judge {
   /** The repository that could not be read, and why: the next page of it is not looked at in vain. */
   #unreadable: { readonly full: string; readonly error: unknown } | undefined
 
-  constructor(parts: PruneParts, request: PruneRequest) {
-    this.#parts = parts
+  constructor(dependencies: PruneDependencies, request: PruneRequest) {
+    this.#dependencies = dependencies
     this.#request = request
     this.#before = request.olderThan ?? ''
   }
 
   /** A folder that is not mounted looks as if every repository were gone. */
   async proveFolder(): Promise<void> {
-    const { repositories } = this.#parts
+    const { repositories } = this.#dependencies
     if (this.#witness && (await repositories.find(this.#witness))) return
     for await (const { name } of repositories.list()) {
       this.#witness = name
@@ -191,7 +191,7 @@ class Judge {
     const { goneCommits, goneRepositories } = this.#request
     if (statuses.length === 0 || !(goneCommits || goneRepositories)) return
     if (this.#unreadable?.full === repository.full) throw this.#unreadable.error
-    const found = await this.#parts.repositories.find(repository)
+    const found = await this.#dependencies.repositories.find(repository)
     if (!found && goneRepositories) {
       await this.proveFolder()
       yield ['repository gone', statuses, statuses]
@@ -204,7 +204,7 @@ class Judge {
   async #has({ directory, identity }: Repository, { sha }: CommitStatus): Promise<boolean> {
     const commit = parseObjectId(sha)
     if (!commit) throw new Error(`${sha} is no commit id`)
-    return await this.#parts.commits.has(directory, commit, identity)
+    return await this.#dependencies.commits.has(directory, commit, identity)
   }
 }
 

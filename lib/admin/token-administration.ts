@@ -4,33 +4,33 @@ import { settle } from '../concurrency/maybe-promise.js'
 import type { TokenRecord, TokenUse } from '../contracts/records.js'
 import type { TokenLimits } from '../contracts/token-limits.js'
 import { AdministrationError, ArgumentError } from '../errors.js'
-import { audited, logChange, OF_THE_HOST, type AdministrationParts } from './administration-parts.js'
+import { audited, logChange, OF_THE_HOST, type AdministrationDependencies } from './administration-dependencies.js'
 import type { Administration, ListedToken } from './administration.js'
 import { checkExpiry, checkFormerUser, checkLimits, checkTokenId, checkTokenName, checkUser } from './arguments.js'
 import type { Actor } from './audit-log.js'
 
 /** Tokens, and links to sign in. */
-export function tokenAdministration(parts: AdministrationParts) {
-  const { store } = parts
+export function tokenAdministration(dependencies: AdministrationDependencies) {
+  const { store } = dependencies
   return {
     async createToken(
       request: { user: string; name: string; scopes: readonly string[]; expiresAt: string | null } & TokenLimits,
       by?: Actor,
     ): Promise<{ token: string } & ListedToken> {
-      const expiresAt = checkExpiry(request.expiresAt, parts.clock.now())
+      const expiresAt = checkExpiry(request.expiresAt, dependencies.clock.now())
       const unknown = request.scopes.find((scope) => scope !== 'repo')
       if (unknown !== undefined) throw new ArgumentError(`there is no scope ${unknown}`)
       checkLimits(request)
       const name = checkTokenName(request.name)
-      const { token, record, removed } = await tokensOf(parts).create({
+      const { token, record, removed } = await tokensOf(dependencies).create({
         ...request,
         name,
         user: checkUser(request.user),
         expiresAt,
       })
       for (const { id, name: was } of removed)
-        logChange(parts, by, { token: id, user: record.user, name: was }, 'expired token removed')
-      logChange(parts, by, audited(record), 'token created')
+        logChange(dependencies, by, { token: id, user: record.user, name: was }, 'expired token removed')
+      logChange(dependencies, by, audited(record), 'token created')
       return { token, ...listed({ ...record, last_used_at: null }) }
     },
 
@@ -44,32 +44,35 @@ export function tokenAdministration(parts: AdministrationParts) {
       const found = await settle(() => store.tokens.get(id))
       const record = 'value' in found ? found.value : undefined
       if (!(await store.tokens.remove(id))) throw new AdministrationError(`there is no token ${id}`)
-      logChange(parts, by, { token: id, user: record?.user, name: record?.name }, 'token revoked')
+      logChange(dependencies, by, { token: id, user: record?.user, name: record?.name }, 'token revoked')
     },
 
     async createSignIn(user: string, by?: Actor): Promise<{ url: string; expires_at: string }> {
-      const { sessions, address } = signInsOf(parts)
+      const { sessions, address } = signInsOf(dependencies)
       const { code, expiresAt } = sessions.createLink(checkUser(user))
       const expires_at = new Date(expiresAt).toISOString()
-      logChange(parts, by, { user, expires_at }, 'sign-in link created')
+      logChange(dependencies, by, { user, expires_at }, 'sign-in link created')
       return await Promise.resolve({ url: `${address()}/sign-in?code=${code}`, expires_at })
     },
 
     async endSignIns(user: string, by?: Actor): Promise<number> {
-      const ended = signInsOf(parts).sessions.endAll(checkFormerUser(user))
-      logChange(parts, by, { user, ended }, 'sessions ended')
+      const ended = signInsOf(dependencies).sessions.endAll(checkFormerUser(user))
+      logChange(dependencies, by, { user, ended }, 'sessions ended')
       return await Promise.resolve(ended)
     },
   } satisfies Partial<Administration>
 }
 
-function tokensOf(parts: AdministrationParts): Tokens {
-  if (!parts.tokens) throw new AdministrationError(`${OF_THE_HOST} tokens of its own`)
-  return parts.tokens
+function tokensOf(dependencies: AdministrationDependencies): Tokens {
+  if (!dependencies.tokens) throw new AdministrationError(`${OF_THE_HOST} tokens of its own`)
+  return dependencies.tokens
 }
 
-function signInsOf(parts: AdministrationParts): { readonly sessions: Sessions; readonly address: () => string } {
-  if (parts.signIns) return parts.signIns
+function signInsOf(dependencies: AdministrationDependencies): {
+  readonly sessions: Sessions
+  readonly address: () => string
+} {
+  if (dependencies.signIns) return dependencies.signIns
   throw new AdministrationError(
     'nobody signs in by links here: they need a running service with a LevelDB store, with the setting pages on ' +
       'and without the setting signIn.header',

@@ -47,15 +47,15 @@ export class Tokens implements MaybeSync<Authenticator> {
   readonly #timer: NodeJS.Timeout
 
   /**
-   * @param parts.prefix what every token begins with, `_` not included
-   * @param parts.most how many a user may have
+   * @param dependencies.prefix what every token begins with, `_` not included
+   * @param dependencies.maxTokens how many a user may have
    */
-  constructor(parts: { store: TokenStore; prefix: string; maxTokens: number; clock: Clock; logger: Logger }) {
-    this.#store = parts.store
-    this.#prefix = parts.prefix
-    this.#maxTokens = parts.maxTokens
-    this.#clock = parts.clock
-    this.#logger = parts.logger
+  constructor(dependencies: { store: TokenStore; prefix: string; maxTokens: number; clock: Clock; logger: Logger }) {
+    this.#store = dependencies.store
+    this.#prefix = dependencies.prefix
+    this.#maxTokens = dependencies.maxTokens
+    this.#clock = dependencies.clock
+    this.#logger = dependencies.logger
     this.#timer = setInterval(() => void this.noteUses(), NOTE_MILLISECONDS).unref()
   }
 

@@ -1,6 +1,6 @@
 import { defaultOf } from '../../config/settings.js'
 import { AuditedRepositories } from '../admin/audit-log.js'
-import type { AdministrationParts } from '../admin/administration-parts.js'
+import type { AdministrationDependencies } from '../admin/administration-dependencies.js'
 import type { Administration } from '../admin/administration.js'
 import { localAdministration } from '../admin/local-administration.js'
 import { openSocket } from '../admin/server.js'
@@ -36,7 +36,7 @@ import { guardLogger } from './guarded-parts.js'
 import { callerFor, checkName } from './host-arguments.js'
 import { openCompatibleApis } from './open-compatible-apis.js'
 import { openPages, type StandAlonePages } from './open-pages.js'
-import { openParts, type Parts } from './open-parts.js'
+import { openDependencies, type Dependencies } from './open-dependencies.js'
 import { checkOptions, type CommitStatusOptions } from './options.js'
 
 /** How long commands under way may take to finish when the service is closed. */
@@ -93,15 +93,15 @@ export async function assemble(
   if (lacks !== undefined) logger.warn({}, lacks)
 
   const shares = cacheShares(options.cache?.megabytes)
-  const parts = await openParts(options, logger, meter, partMilliseconds, shares)
-  const { store, tokens, authenticator, failures } = parts
-  const commits = new CommitFinder({ comparesIdentities: parts.folder !== undefined })
+  const dependencies = await openDependencies(options, logger, meter, partMilliseconds, shares)
+  const { store, tokens, authenticator, failures } = dependencies
+  const commits = new CommitFinder({ comparesIdentities: dependencies.folder !== undefined })
   const git = new GitProcesses()
   const refs = new Refs(git, meter, shares.refs)
   meter.gauge('openRepositories', () => commits.open)
   const events = new StatusEvents(logger)
   const maxContexts = limits.contexts ?? defaultOf('limits.contexts')
-  const repositories = parts.folder ? new CoalescedRepositories(parts.folder) : parts.repositories
+  const repositories = dependencies.folder ? new CoalescedRepositories(dependencies.folder) : dependencies.repositories
   const confirmed = new ConfirmedCommits(commits, meter, shares.commits)
   const found = { repositories, commits: confirmed, refs }
   const watchers = new Watchers(limits.waits ?? defaultOf('limits.waits'), store.statuses)
@@ -109,7 +109,7 @@ export async function assemble(
   const saved: Watchers['changed'] = (...commit) => {
     watchers.changed(...commit)
   }
-  const statuses = new StatusService({ ...parts, ...found, saved, events, logger, meter, maxContexts })
+  const statuses = new StatusService({ ...dependencies, ...found, saved, events, logger, meter, maxContexts })
   const authentication = new Authentication({ authenticator, failures, clientAddress, logger, meter })
   const inFlight = new InFlight(limits.requests ?? defaultOf('limits.requests'), logger)
   const maxSeconds = limits.waitSeconds ?? defaultOf('limits.waitSeconds')
@@ -134,7 +134,7 @@ export async function assemble(
   const stopping = new AbortController()
   const sessions = standAlonePages && 'sessions' in standAlonePages ? standAlonePages.sessions : undefined
   const administered = {
-    ...administeredParts(options, parts, logger),
+    ...administrationDependencies(options, dependencies, logger),
     ...{ audited, commits, stopping: stopping.signal },
     ...(sessions && signInAddress && { signIns: { sessions, address: signInAddress } }),
     changed: () => {
@@ -156,7 +156,7 @@ export async function assemble(
   const pagesSurface =
     pages &&
     openPages(pages, {
-      ...parts,
+      ...dependencies,
       statuses,
       refs,
       git,
@@ -179,7 +179,7 @@ export async function assemble(
     address,
     meter,
     shares,
-    folder: parts.folder,
+    folder: dependencies.folder,
   })
   const measurements = prometheus && metricsSurface(async () => await prometheus.read())
   const edge = { inFlight, longPolling, logger, meter }
@@ -276,11 +276,11 @@ export async function assemble(
 }
 
 /** What an admin works on; what the host has in place of ours is the host's to administer. */
-function administeredParts(
+function administrationDependencies(
   options: CommitStatusOptions,
-  { store, tokens, folder, clock }: Parts,
+  { store, tokens, folder, clock }: Dependencies,
   logger: Logger,
-): Omit<AdministrationParts, 'audited' | 'commits'> {
+): Omit<AdministrationDependencies, 'audited' | 'commits'> {
   const throttle = new Throttle()
   return {
     store,

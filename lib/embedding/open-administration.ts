@@ -17,9 +17,9 @@ export interface OpenAdministration {
 /**
  * Administration of a store without a service: of a LevelDB store that nobody else has open, or of a database.
  * @param settings those of the service
- * @param parts.auditLogger where changes are logged
- * @param parts.storeLogger where the store says what is wrong with it
- * @param parts.stopping ends long tasks, with its reason
+ * @param dependencies.auditLogger where changes are logged
+ * @param dependencies.storeLogger where the store says what is wrong with it
+ * @param dependencies.stopping ends long tasks, with its reason
  * @throws StoreLocked, StoreUnavailable
  */
 export async function openAdministration(
@@ -29,9 +29,9 @@ export async function openAdministration(
     readonly tokenPrefix: string
     readonly limits: { readonly tokens: number }
   },
-  parts: { auditLogger: Logger; storeLogger?: Logger; clock?: Clock; stopping?: AbortSignal },
+  dependencies: { auditLogger: Logger; storeLogger?: Logger; clock?: Clock; stopping?: AbortSignal },
 ): Promise<OpenAdministration> {
-  const { auditLogger: logger, storeLogger = silentLogger, clock = systemClock, stopping } = parts
+  const { auditLogger: logger, storeLogger = silentLogger, clock = systemClock, stopping } = dependencies
   const store = await openStore(settings.store, storeLogger)
   const { tokenPrefix: prefix, limits } = settings
   const tokens = new Tokens({ store: store.tokens, prefix, maxTokens: limits.tokens, clock, logger: silentLogger })

@@ -2,13 +2,14 @@ import { CommitContents } from '../git/commit-content.js'
 import type { GitProcesses } from '../git/git-process.js'
 import type { RepositoryFolder } from '../git/repository-folder.js'
 import { compatibleApis } from '../http/compatible/apis.js'
-import { Operations, type OperationsParts } from '../http/compatible/operations.js'
+import { Operations, type OperationsDependencies } from '../http/compatible/operations.js'
 import { Projects } from '../http/compatible/projects.js'
-import { compatibleSurfaces, hostSurface, type CompatibleParts } from '../http/compatible/surface.js'
+import { compatibleSurfaces, hostSurface, type CompatibleDependencies } from '../http/compatible/surface.js'
 import type { Surface } from '../http/surface.js'
 import type { CommitStatusOptions } from './options.js'
 
-export interface CompatibleApisParts extends CompatibleParts, Omit<OperationsParts, 'contents' | 'projects'> {
+export interface CompatibleApisDependencies
+  extends CompatibleDependencies, Omit<OperationsDependencies, 'contents' | 'projects'> {
   readonly git: GitProcesses
   /** Where the repositories can be listed. */
   readonly folder: RepositoryFolder | undefined
@@ -20,15 +21,19 @@ export interface CompatibleApisParts extends CompatibleParts, Omit<OperationsPar
  */
 export function openCompatibleApis(
   { compatibleApis: names = [], giteaHosts = [] }: CommitStatusOptions,
-  parts: CompatibleApisParts,
+  dependencies: CompatibleApisDependencies,
 ): { readonly ofHosts: readonly Surface[]; readonly mounted: readonly Surface[] } {
   if (names.length === 0 && giteaHosts.length === 0) return { ofHosts: [], mounted: [] }
-  const { folder, git, meter, shares } = parts
+  const { folder, git, meter, shares } = dependencies
   const projects = new Projects(async () => (await folder?.names()) ?? [])
-  const operations = new Operations({ ...parts, contents: new CommitContents(git, meter, shares.contents), projects })
+  const operations = new Operations({
+    ...dependencies,
+    contents: new CommitContents(git, meter, shares.contents),
+    projects,
+  })
   const hosts = new Set(giteaHosts.map((host) => host.toLowerCase()))
   return {
-    ofHosts: hosts.size > 0 ? [hostSurface(compatibleApis.gitea(operations), hosts, parts)] : [],
-    mounted: [...new Set(names)].flatMap((name) => compatibleSurfaces(compatibleApis[name](operations), parts)),
+    ofHosts: hosts.size > 0 ? [hostSurface(compatibleApis.gitea(operations), hosts, dependencies)] : [],
+    mounted: [...new Set(names)].flatMap((name) => compatibleSurfaces(compatibleApis[name](operations), dependencies)),
   }
 }

@@ -18,7 +18,7 @@ import { NOBODY, type Visitors } from '../pages/visitor.js'
 import { isUserName } from '../domain/repository-name.js'
 import type { StatusService } from '../service/status-service.js'
 import { callPart, type PartCall } from './guarded-call.js'
-import type { Parts } from './open-parts.js'
+import type { Dependencies } from './open-dependencies.js'
 import type { HostPages } from './options.js'
 
 /** The pages of a service of its own, and how people sign in to them. */
@@ -40,7 +40,7 @@ export type StandAlonePages = {
     }
 )
 
-export interface OpenPagesParts extends Pick<Parts, 'folder' | 'failures' | 'clock'> {
+export interface OpenPagesDependencies extends Pick<Dependencies, 'folder' | 'failures' | 'clock'> {
   readonly statuses: StatusService
   readonly refs: Refs
   readonly git: GitProcesses
@@ -56,18 +56,18 @@ export interface OpenPagesParts extends Pick<Parts, 'folder' | 'failures' | 'clo
 }
 
 /** Puts the pages together. */
-export function openPages(pages: HostPages | StandAlonePages, parts: OpenPagesParts): Surface {
-  const { statuses, refs, git, tokens, folder, clientAddress, failures, logger, address } = parts
+export function openPages(pages: HostPages | StandAlonePages, dependencies: OpenPagesDependencies): Surface {
+  const { statuses, refs, git, tokens, folder, clientAddress, failures, logger, address } = dependencies
   const { base = '' } = pages
   const [url, command] = 'session' in pages ? [pages.signInUrl, undefined] : [pages.url, pages.command]
   const visitors = (): Visitors => {
-    if ('session' in pages) return hostVisitors(pages, parts.guard)
+    if ('session' in pages) return hostVisitors(pages, dependencies.guard)
     if ('sessions' in pages) {
       const cookie = new SessionCookie(base)
       return (request) => cookie.visitor(pages.sessions, request, address.called(request))
     }
     const { header, secret } = pages
-    const { isTrustedPeer: isTrusted, meter } = parts
+    const { isTrustedPeer: isTrusted, meter } = dependencies
     return proxyVisitors({ header, isTrusted, meter, ...(secret !== undefined && { secret }) })
   }
   const sessions = 'sessions' in pages ? pages.sessions : undefined
@@ -76,7 +76,7 @@ export function openPages(pages: HostPages | StandAlonePages, parts: OpenPagesPa
     isBaseOptional: !('session' in pages),
     service: statuses,
     refs,
-    log: new CommitLog(git, parts.meter, parts.shares.logs),
+    log: new CommitLog(git, dependencies.meter, dependencies.shares.logs),
     ...(folder && {
       folder: folder.path,
       repositories: new ReadableRepositories(
@@ -94,12 +94,12 @@ export function openPages(pages: HostPages | StandAlonePages, parts: OpenPagesPa
     ...(tokens && { tokens }),
     address,
     clientAddress,
-    isTrustedPeer: parts.isTrustedPeer,
+    isTrustedPeer: dependencies.isTrustedPeer,
     failures,
-    clock: parts.clock,
+    clock: dependencies.clock,
     logger,
-    meter: parts.meter,
-    shares: parts.shares,
+    meter: dependencies.meter,
+    shares: dependencies.shares,
   })
 }
 

@@ -18,7 +18,7 @@ const SCOPE = 'repo'
  */
 export type ReadCredentials = (request: IncomingMessage) => { readonly token?: string } | undefined
 
-export interface AuthenticationParts {
+export interface AuthenticationDependencies {
   readonly authenticator: MaybeSync<Authenticator>
   readonly failures: MaybeSync<FailureBudget>
   readonly clientAddress: (request: IncomingMessage) => string
@@ -28,10 +28,10 @@ export interface AuthenticationParts {
 
 /** Who sends a request ("Authentication" of the specification). Cookies are never looked at. */
 export class Authentication {
-  readonly #parts: AuthenticationParts
+  readonly #dependencies: AuthenticationDependencies
 
-  constructor(parts: AuthenticationParts) {
-    this.#parts = parts
+  constructor(dependencies: AuthenticationDependencies) {
+    this.#dependencies = dependencies
   }
 
   /**
@@ -44,13 +44,13 @@ export class Authentication {
   }
 
   #authenticated(request: IncomingMessage, { token }: { readonly token?: string }): MaybePromise<Caller> {
-    const address = this.#parts.clientAddress(request)
+    const address = this.#dependencies.clientAddress(request)
     const within = this.#refuseWithoutBudget(address)
     return within ? within.then(() => this.#asked(address, token)) : this.#asked(address, token)
   }
 
   #asked(address: string, token: string | undefined): MaybePromise<Caller> {
-    const known = token === undefined ? undefined : this.#parts.authenticator.authenticate(token)
+    const known = token === undefined ? undefined : this.#dependencies.authenticator.authenticate(token)
     return known instanceof Promise
       ? known.then((identity) => this.#told(address, identity))
       : this.#told(address, known)
@@ -65,16 +65,16 @@ export class Authentication {
 
   /** @returns nothing where it is known at once that the client may go on */
   #refuseWithoutBudget(address: string): Promise<void> | undefined {
-    const seconds = this.#parts.failures.retryAfter(address)
+    const seconds = this.#dependencies.failures.retryAfter(address)
     if (seconds instanceof Promise) return seconds.then(refuseAfter)
     refuseAfter(seconds)
     return undefined
   }
 
   #refused(address: string): MaybePromise<never> {
-    this.#parts.logger.info({ client: address }, 'failed authentication attempt')
-    this.#parts.meter.logInFailed()
-    return chain(this.#parts.failures.recordFailure(address), (seconds) => {
+    this.#dependencies.logger.info({ client: address }, 'failed authentication attempt')
+    this.#dependencies.meter.logInFailed()
+    return chain(this.#dependencies.failures.recordFailure(address), (seconds) => {
       refuseAfter(seconds)
       throw new ServiceError('credentials_wrong')
     })

@@ -10,7 +10,7 @@ import { originForm } from './request-target.js'
 import type { Request, Route, Surface } from './surface.js'
 import type { LongPolling } from './long-polling.js'
 
-export interface DispatcherParts {
+export interface DispatcherDependencies {
   /** The first that has an address answers it. */
   readonly surfaces: readonly Surface[]
   /** Answers, where there is no `next`, what none of them has. */
@@ -28,8 +28,8 @@ export interface DispatcherParts {
 export type Handler = (request: IncomingMessage, response: ServerResponse, next?: () => void) => void
 
 /** The one way in: from an address to its surface, its route and its operation, and from there to the answer. */
-export function createDispatcher(parts: DispatcherParts): Handler {
-  const { inFlight, longPolling } = parts
+export function createDispatcher(dependencies: DispatcherDependencies): Handler {
+  const { inFlight, longPolling } = dependencies
 
   /** The first check that fails decides; those of the operation come after these. */
   const checked = (route: Route, request: Request, response: ServerResponse): MaybePromise<PolledAnswer> =>
@@ -63,7 +63,7 @@ export function createDispatcher(parts: DispatcherParts): Handler {
   }
 
   const appOf = (surface: Surface) => {
-    const { logger, meter } = parts
+    const { logger, meter } = dependencies
     const { headers } = surface
     const answers = { logger, meter, ...(headers && { headers }) }
     const onNoMatch: Middleware = (request, response) =>
@@ -82,8 +82,8 @@ export function createDispatcher(parts: DispatcherParts): Handler {
     return app
   }
 
-  const apps = parts.surfaces.map((surface) => ({ surface, app: appOf(surface) }))
-  const rest = appOf(parts.rest)
+  const apps = dependencies.surfaces.map((surface) => ({ surface, app: appOf(surface) }))
+  const rest = appOf(dependencies.rest)
 
   return (request, response, next) => {
     try {
@@ -98,7 +98,7 @@ export function createDispatcher(parts: DispatcherParts): Handler {
         return
       }
     } catch (error) {
-      void new Exchange(request, response, 'other', parts).answer(() => {
+      void new Exchange(request, response, 'other', dependencies).answer(() => {
         throw new Error('the request is not as node:http makes it', { cause: error })
       })
       return

@@ -48,19 +48,19 @@ export class Exchange {
   readonly #startedAt = performance.now()
   #knownId: string | undefined
 
-  /** @param parts.headers default headers; an answer's own override them */
+  /** @param dependencies.headers default headers; an answer's own override them */
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
     route: RouteName,
-    parts: { readonly logger: Logger; readonly meter: Meter; readonly headers?: OutgoingHttpHeaders },
+    dependencies: { readonly logger: Logger; readonly meter: Meter; readonly headers?: OutgoingHttpHeaders },
   ) {
     this.request = request
     this.#response = response
     this.#route = route
-    this.#logger = parts.logger
-    this.#meter = parts.meter
-    this.#defaultHeaders = parts.headers
+    this.#logger = dependencies.logger
+    this.#meter = dependencies.meter
+    this.#defaultHeaders = dependencies.headers
   }
 
   /**

@@ -13,7 +13,7 @@ type Attempt = () => MaybePromise<PolledAnswer>
 /**
  * Long polling (`Prefer: wait=30`, RFC 7240). Before a wait is answered everything is looked at again, credentials
  * and rights too: what was revoked meanwhile is refused.
- * @param parts.maxSeconds the longest wait; 0: nobody waits
+ * @param limits.maxSeconds the longest wait; 0: nobody waits
  */
 export class LongPolling {
   readonly #watchers: Watchers

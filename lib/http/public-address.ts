@@ -7,7 +7,7 @@ export interface CalledAddress {
   readonly host: string
 }
 
-export interface PublicAddressParts {
+export interface PublicAddressDependencies {
   /** The setting `publicUrl`; empty: as the client sees it. */
   readonly publicUrl: string
   /** Whether the peer of a request is a trusted reverse proxy. */
@@ -19,15 +19,15 @@ export interface PublicAddressParts {
  * `X-Forwarded-Host`, else by `Host`.
  */
 export class PublicAddress {
-  readonly #parts: PublicAddressParts
+  readonly #dependencies: PublicAddressDependencies
   readonly #url: URL | undefined
   /** What links begin with, where the setting says so. */
   readonly #base: string | undefined
 
-  constructor(parts: PublicAddressParts) {
-    this.#parts = parts
-    this.#url = parts.publicUrl === '' ? undefined : new URL(parts.publicUrl)
-    this.#base = this.#url && this.#url.origin + mountPath(parts.publicUrl)
+  constructor(dependencies: PublicAddressDependencies) {
+    this.#dependencies = dependencies
+    this.#url = dependencies.publicUrl === '' ? undefined : new URL(dependencies.publicUrl)
+    this.#base = this.#url && this.#url.origin + mountPath(dependencies.publicUrl)
   }
 
   /** What links begin with: `https://host`, and the path that the service is under; without a slash at the end. */
@@ -68,7 +68,7 @@ export class PublicAddress {
   /** What the nearest proxy says: a client may have sent the header itself, and proxies add to it at its end. */
   #forwarded(request: IncomingMessage, name: string): string | undefined {
     const value = request.headers[name]
-    if (value === undefined || !this.#parts.isTrustedPeer(request)) return undefined
+    if (value === undefined || !this.#dependencies.isTrustedPeer(request)) return undefined
     return String(value).split(',').at(-1)?.trim()
   }
 }

@@ -7,8 +7,8 @@ import { parseObjectId } from '../domain/object-id.js'
 import { repositoryName } from '../domain/repository-name.js'
 import type { Caller, VisibleRepository } from '../service/repository-access.js'
 import { badgeImage } from './badge.js'
-import { callerOf, frameOf, queryOf, type PagesParts } from './parts.js'
-import { shownBranch } from './shown-branch.js'
+import { callerOf, frameOf, queryOf, type PageContext } from './context.js'
+import { defaultBranch } from './default-branch.js'
 
 /** How far back a settled commit is looked for. */
 const MAX_COMMITS = 50
@@ -16,15 +16,15 @@ const MAX_COMMITS = 50
 /** No context is longer. */
 const MAX_CONTEXT = 255
 
-export function badgeRoutes(parts: PagesParts): readonly Route[] {
-  const { service, refs } = parts
+export function badgeRoutes(pageContext: PageContext): readonly Route[] {
+  const { service, refs } = pageContext
   return [
     {
       name: 'page',
       method: 'GET',
       path: /^\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)\/badge\.svg$/,
       operation: async (request) => {
-        const caller = callerOf(await frameOf(parts, request))
+        const caller = callerOf(await frameOf(pageContext, request))
         const { owner = '', repo = '' } = request.params
         const found = await service.find(caller, repositoryName(owner, repo))
         const query = queryOf(request)
@@ -33,9 +33,10 @@ export function badgeRoutes(parts: PagesParts): readonly Route[] {
         const ref = query.get('ref') ?? ''
         const named = ref === '' ? undefined : await refs.resolve(found.repository, ref)
         const isThere = named && (await service.hasCommit(found.repository, named))
-        const start = ref === '' ? (await shownBranch(parts, found.repository)).start : isThere ? named : undefined
+        const start =
+          ref === '' ? (await defaultBranch(pageContext, found.repository)).start : isThere ? named : undefined
         if (query.has('ref') && !start) throw new ServiceError('path_unknown', { text: 'branch or tag not found' })
-        const look = new Look(parts, caller, found, context)
+        const look = new BadgeState(pageContext, caller, found, context)
         const state = !start ? null : await (query.has('settled') ? look.settled(start) : look.state(start))
         const body = await badgeImage(context ?? 'checks', state)
         return {
@@ -55,14 +56,14 @@ export function badgeRoutes(parts: PagesParts): readonly Route[] {
 }
 
 /** What a badge is to show of a repository. */
-class Look {
-  readonly #parts: PagesParts
+class BadgeState {
+  readonly #pageContext: PageContext
   readonly #caller: Caller
   readonly #found: VisibleRepository
   readonly #context: string | undefined
 
-  constructor(parts: PagesParts, caller: Caller, found: VisibleRepository, context: string | undefined) {
-    this.#parts = parts
+  constructor(pageContext: PageContext, caller: Caller, found: VisibleRepository, context: string | undefined) {
+    this.#pageContext = pageContext
     this.#caller = caller
     this.#found = found
     this.#context = context
@@ -70,7 +71,7 @@ class Look {
 
   /** Of a commit, or of its one context. */
   async state(commit: ObjectId): Promise<State | null> {
-    const { service } = this.#parts
+    const { service } = this.#pageContext
     const { name } = this.#found
     if (this.#context === undefined)
       return (await service.states(this.#caller, name, [commit.hex])).states[commit.hex]?.state ?? null
@@ -79,7 +80,7 @@ class Look {
 
   /** Of the latest commit that is not pending, nor without a status. */
   async settled(start: ObjectId): Promise<State | null> {
-    const { log, service } = this.#parts
+    const { log, service } = this.#pageContext
     const commits = await log.list(this.#found.repository, start, { skip: 0, limit: MAX_COMMITS })
     const shas = commits.map(({ sha }) => sha)
     const { states } = await service.states(this.#caller, this.#found.name, shas)

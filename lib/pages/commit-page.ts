@@ -1,12 +1,12 @@
 import { BY_URGENCY, byUrgency } from '../domain/commit-status.js'
 import type { LoggedCommit } from '../git/commit-log.js'
 import type { RepositoryName } from '../domain/repository-name.js'
-import { fitting, turn } from './html/pagination.js'
+import { takeWithin, pagination } from './html/pagination.js'
 import { isolated } from './html/foreign-text.js'
 import { html, type Content, type Html } from './html/html.js'
 import type { Page } from './html/layout.js'
 import { durationText, reportLine, shortened, stateSign, stateTitle, timeText } from './html/text.js'
-import type { ShownList, ShownStatus } from './shown-list.js'
+import type { ShownList, ShownStatus } from './status-summary.js'
 
 export interface CommitView extends ShownList {
   readonly base: string
@@ -38,7 +38,7 @@ export function commitPage(view: CommitView): Page {
       [sha.slice(0, 10), here],
     ],
     content: (rowBytes) => {
-      const shown = fitting(statuses, rowBytes, shortRow)
+      const shown = takeWithin(statuses, rowBytes, shortRow)
       const rest = statuses.length - shown.length
       const next = `${here}?skip=${skip + shown.length}`
       return html`<h1>${subject ? isolated(subject) : id}</h1>
@@ -48,7 +48,7 @@ export function commitPage(view: CommitView): Page {
         </p>
         <div class="top">${stateSign(list.state)} <span>${counted(view)}</span>${reloading(view, here)}</div>
         ${statusRows(view, shown)}
-        ${turn(skip > 0 && ['prev', here, 'The first ones'], rest > 0 && ['next', next, `${rest} more`])}`
+        ${pagination(skip > 0 && ['prev', here, 'The first ones'], rest > 0 && ['next', next, `${rest} more`])}`
     },
   }
 }
@@ -73,7 +73,7 @@ const MAX_FRAGMENT_BYTES = 14_000
 export function commitFragment({ base, name, sha, list, hidden, origin }: CommitView): Html {
   const here = `${origin}${base}/repos/${name.full}/commits/${sha}`
   const ordered = byUrgency(list.statuses)
-  const rows = fitting(ordered, MAX_FRAGMENT_BYTES, ({ state, context, description, target_url }) => {
+  const rows = takeWithin(ordered, MAX_FRAGMENT_BYTES, ({ state, context, description, target_url }) => {
     const label = target_url === null ? isolated(context) : link(target_url, isolated(context))
     const more = description !== null && html` <span>${isolated(description)}</span>`
     return html`<li>${stateSign(state)} ${label}${more}</li>`
@@ -98,12 +98,12 @@ const SHORT_DESCRIPTION = 100
 
 /** As much of it as leaves room for the rest of a page. */
 function shortRow(status: ShownStatus): Html {
-  const row = rowOf(status)
+  const row = toRow(status)
   if (Buffer.byteLength(row.toString()) <= MAX_ROW_BYTES || status.description === null) return row
-  return rowOf({ ...status, description: shortened(status.description, SHORT_DESCRIPTION) })
+  return toRow({ ...status, description: shortened(status.description, SHORT_DESCRIPTION) })
 }
 
-function rowOf(status: ShownStatus): Html {
+function toRow(status: ShownStatus): Html {
   const { state, context, description, target_url } = status
   return html`<li>
     ${stateSign(state)}

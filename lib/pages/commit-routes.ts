@@ -6,9 +6,9 @@ import { repositoryName } from '../domain/repository-name.js'
 import { fullCommitId } from '../service/status-service.js'
 import { LARGE_LIST_BYTES } from '../domain/status-list.js'
 import { commitFragment, commitPage, type CommitView } from './commit-page.js'
-import { partOfList, wholeList } from './shown-list.js'
+import { partOfList, wholeList } from './status-summary.js'
 import { htmlAnswer, pageAnswer, type PageFrame } from './html/layout.js'
-import { callerOf, frameOf, queryOf, skipOf, type PagesParts } from './parts.js'
+import { callerOf, frameOf, queryOf, skipOf, type PageContext } from './context.js'
 
 /** About what a page that is remembered takes in memory besides its bytes. */
 const PAGE_BYTES = 1000
@@ -16,22 +16,22 @@ const PAGE_BYTES = 1000
 /** Seconds after which a page with something pending is loaded anew. */
 const RELOAD_SECONDS = 10
 
-export function commitRoutes(parts: PagesParts): readonly Route[] {
-  const { base, service, log, address, logger } = parts
+export function commitRoutes(pageContext: PageContext): readonly Route[] {
+  const { base, service, log, address, logger } = pageContext
   // Many look at a commit that has just been pushed.
   const known = new LRUCache<string, Answer>({
-    maxSize: parts.shares.pages,
+    maxSize: pageContext.shares.pages,
     /* c8 ignore next -- pages are buffers */
     sizeCalculation: ({ body }, key) => PAGE_BYTES + 2 * key.length + (Buffer.isBuffer(body) ? body.length : 0),
   })
-  parts.meter.cacheSize('pages', () => known.calculatedSize)
+  pageContext.meter.cacheSize('pages', () => known.calculatedSize)
 
   const answer = async (
     request: Request,
     kind: string,
     make: (view: CommitView, frame: PageFrame) => Answer,
   ): Promise<Answer> => {
-    const frame = await frameOf(parts, request)
+    const frame = await frameOf(pageContext, request)
     const { owner = '', repo = '', sha = '' } = request.params
     const read = await service.list(callerOf(frame), repositoryName(owner, repo), () => fullCommitId(sha))
     const { found, commit, list } = read

@@ -1,11 +1,11 @@
 import type { CommitState } from '../domain/commit-status.js'
 import type { LoggedCommit } from '../git/commit-log.js'
 import type { RepositoryName } from '../domain/repository-name.js'
-import { fitting, turn } from './html/pagination.js'
+import { takeWithin, pagination } from './html/pagination.js'
 import { isolated } from './html/foreign-text.js'
 import { html, type Content, type Html } from './html/html.js'
 import type { Page } from './html/layout.js'
-import type { Places } from './places.js'
+import type { ShellHints } from './shell-hints.js'
 import { HEAD, reportLine, stateSign, timeText } from './html/text.js'
 
 /** A repository with the latest commit of its default branch. */
@@ -17,7 +17,7 @@ export interface HomeRow {
   readonly state: CommitState['state'] | undefined
 }
 
-export interface Home extends Places {
+export interface Home extends ShellHints {
   readonly base: string
   readonly rows: readonly HomeRow[]
   /** What was searched for. */
@@ -37,7 +37,7 @@ export function homePage(home: Home): Page {
   return {
     title: 'Repositories',
     content: (rowBytes) => {
-      const shown = fitting(rows, rowBytes, (row) => rowOf(base, row))
+      const shown = takeWithin(rows, rowBytes, (row) => toRow(base, row))
       const isCut = shown.length < rows.length || home.hasMore
       const after = rows[Math.max(0, shown.length - 1)]?.name.full ?? ''
       const more = `${base}/?${new URLSearchParams({ ...(text && { q: text }), after }).toString()}`
@@ -51,7 +51,7 @@ export function homePage(home: Home): Page {
               </ul>`
             : nothingYet(home)
         }
-        ${turn(!home.isFirst && ['prev', first, 'The first ones'], isCut && ['next', more, 'More repositories'])}`
+        ${pagination(!home.isFirst && ['prev', first, 'The first ones'], isCut && ['next', more, 'More repositories'])}`
     },
   }
 }
@@ -65,7 +65,7 @@ function searchForm({ base, text, isUnlisted, rows }: Home): Content {
   </form>`
 }
 
-function rowOf(base: string, { name, branch, commit, state }: HomeRow): Html {
+function toRow(base: string, { name, branch, commit, state }: HomeRow): Html {
   return html`<li>
     ${state === undefined ? html`<span class="state none">?</span>` : stateSign(state)}
     <span class="what"

@@ -4,22 +4,22 @@ import { parseRepositoryName, type RepositoryName } from '../domain/repository-n
 import type { Caller } from '../service/repository-access.js'
 import { homePage, type HomeRow } from './home-page.js'
 import { pageAnswer, redirect } from './html/layout.js'
-import { callerOf, frameOf, queryOf, type PagesParts } from './parts.js'
-import { placesOf } from './places.js'
-import { shownBranch } from './shown-branch.js'
+import { callerOf, frameOf, queryOf, type PageContext } from './context.js'
+import { shellHints } from './shell-hints.js'
+import { defaultBranch } from './default-branch.js'
 
 /** Each takes a look at git, so there are few. */
 const MAX_ROWS = 20
 
-export function homeRoutes(parts: PagesParts): readonly Route[] {
-  const { base, repositories, address } = parts
+export function homeRoutes(pageContext: PageContext): readonly Route[] {
+  const { base, repositories, address } = pageContext
   return [
     {
       name: 'page',
       method: 'GET',
       path: /^\/$/,
       operation: async (request) => {
-        const frame = await frameOf(parts, request)
+        const frame = await frameOf(pageContext, request)
         const query = queryOf(request)
         const [text, after] = [(query.get('q') ?? '').trim().slice(0, 201), query.get('after') ?? '']
         const named = parseRepositoryName(text)
@@ -27,14 +27,14 @@ export function homeRoutes(parts: PagesParts): readonly Route[] {
         const { user } = frame.visitor
         const found = (await repositories?.find(user, { text, after, limit: MAX_ROWS })) ?? []
         const shown = found.slice(0, MAX_ROWS)
-        const rows = await Promise.all(shown.map(async (name) => await rowOf(parts, callerOf(frame), name)))
+        const rows = await Promise.all(shown.map(async (name) => await toRow(pageContext, callerOf(frame), name)))
         const home = {
           base,
           rows: rows.filter((row) => row !== undefined),
           text,
           hasMore: found.length > MAX_ROWS,
           service: address.of(request),
-          ...placesOf(parts, request),
+          ...shellHints(pageContext, request),
           isSignedIn: user !== undefined,
           isUnlisted: !repositories,
           isFirst: after === '',
@@ -49,12 +49,12 @@ export function homeRoutes(parts: PagesParts): readonly Route[] {
  * What cannot be determined of one repository must not keep the others from being shown.
  * @returns `undefined` where the caller may not read it: the list may be from before it was made private, or removed
  */
-async function rowOf(parts: PagesParts, caller: Caller, name: RepositoryName): Promise<HomeRow | undefined> {
-  const { service, log, logger } = parts
+async function toRow(pageContext: PageContext, caller: Caller, name: RepositoryName): Promise<HomeRow | undefined> {
+  const { service, log, logger } = pageContext
   const nothing = { name, branch: undefined, commit: undefined }
   try {
     const { repository } = await service.find(caller, name)
-    const { branch, start: commit } = await shownBranch(parts, repository)
+    const { branch, start: commit } = await defaultBranch(pageContext, repository)
     if (!commit) return { name, branch, commit: undefined, state: null }
     const { states } = await service.states(caller, name, [commit.hex])
     return { name, branch, commit: await log.one(repository, commit), state: states[commit.hex]?.state ?? null }

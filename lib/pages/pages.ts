@@ -10,7 +10,7 @@ import { badgeRoutes } from './badge-routes.js'
 import { commitRoutes } from './commit-routes.js'
 import { homeRoutes } from './home-routes.js'
 import { redirect, type Visitor } from './html/layout.js'
-import { frameOf, type PagesParts } from './parts.js'
+import { frameOf, type PageContext } from './context.js'
 import { repositoryRoutes } from './repository-routes.js'
 import { sessionRoutes } from './session-routes.js'
 import { tokenRoutes } from './token-routes.js'
@@ -20,16 +20,16 @@ import { NOBODY, type Visitors } from './visitor.js'
 const OURS = /^\/(?:$|(?:repos|settings|sign-in|sign-out)(?:\/|$)|(?:style\.css|icon\.svg|marks\.js)$)/
 
 /** The pages for people: thin, over the same service as the API. */
-export function createPages(given: PagesParts): Surface {
-  const parts = { ...given, visitors: askedOnce(given.visitors) }
-  const { base, isBaseOptional } = parts
+export function createPages(given: PageContext): Surface {
+  const pageContext = { ...given, visitors: memoised(given.visitors) }
+  const { base, isBaseOptional } = pageContext
   const routes = [
-    ...commitRoutes(parts),
-    ...repositoryRoutes(parts),
-    ...badgeRoutes(parts),
-    ...homeRoutes(parts),
-    ...tokenRoutes(parts),
-    ...sessionRoutes(parts),
+    ...commitRoutes(pageContext),
+    ...repositoryRoutes(pageContext),
+    ...badgeRoutes(pageContext),
+    ...homeRoutes(pageContext),
+    ...tokenRoutes(pageContext),
+    ...sessionRoutes(pageContext),
   ]
   return {
     addressOf(request) {
@@ -40,14 +40,14 @@ export function createPages(given: PagesParts): Surface {
       const inside = (isBelow ? path.slice(base.length) : path) || '/'
       return OURS.test(inside) ? inside + url.slice(path.length) : undefined
     },
-    routes: [...routes, ...otherWays(base, routes), ...assets(parts)].map((route) => ({
+    routes: [...routes, ...trailingSlashRedirects(base, routes), ...assets(pageContext)].map((route) => ({
       ...route,
       operation: async (...asked) => await readable(async () => await route.operation(...asked)),
     })),
     async refuse(error, request) {
       if (!OURS.test(request.path) && !isForPeople(request)) return errorAnswer(error)
       // Identifying the visitor may itself be what failed.
-      const frame = await frameOf(parts, request).catch(() => ({ base, visitor: NOBODY }))
+      const frame = await frameOf(pageContext, request).catch(() => ({ base, visitor: NOBODY }))
       // As a private repository looks to those who may not read it, so does a missing one; nobody logs in by HTTP.
       return error.code === 'credentials_missing'
         ? errorPage(frame, new ServiceError('repository_not_found'))
@@ -68,7 +68,7 @@ function isForPeople({ path, headers }: Request): boolean {
 }
 
 /** Addresses that people write for those of the pages: with a slash at the end. */
-function otherWays(base: string, routes: readonly Route[]): readonly Route[] {
+function trailingSlashRedirects(base: string, routes: readonly Route[]): readonly Route[] {
   return routes.flatMap(({ method, path, ...route }) => {
     if (method !== 'GET' || path.test('/')) return []
     const operation: Route['operation'] = ({ path, search }) => ({
@@ -89,7 +89,7 @@ async function readable<T>(answer: () => Promise<T>): Promise<T> {
 }
 
 /** Of each request once: a page and the error that it may end in have the same visitor. */
-function askedOnce(visitors: Visitors): Visitors {
+function memoised(visitors: Visitors): Visitors {
   const known = new WeakMap<IncomingMessage, Promise<Visitor>>()
   return async (request) => {
     const asked = known.get(request) ?? (async () => await visitors(request))()

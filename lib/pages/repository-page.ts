@@ -4,12 +4,12 @@ import type { RepositoryName } from '../domain/repository-name.js'
 import { isolated, visible } from './html/foreign-text.js'
 import { html, type Html } from './html/html.js'
 import type { Page } from './html/layout.js'
-import { fitting, turn } from './html/pagination.js'
-import type { Places } from './places.js'
+import { takeWithin, pagination } from './html/pagination.js'
+import type { ShellHints } from './shell-hints.js'
 import { shellWord } from '../admin/shell-word.js'
 import { shortened, stateSign, timeText } from './html/text.js'
 
-export interface RepositoryLog extends Places {
+export interface RepositoryLog extends ShellHints {
   readonly base: string
   readonly name: RepositoryName
   /** As it was asked for, else the default branch. */
@@ -44,7 +44,7 @@ export function repositoryPage(log: RepositoryLog): Page {
     title: `${name.full} ${shortened(ref, MAX_SHORT)}`,
     trail: [[name.full, here]],
     content: (rowBytes) => {
-      const shown = fitting(commits, rowBytes, (commit) => rowOf(name, commit, log.states[commit.sha]?.state))
+      const shown = takeWithin(commits, rowBytes, (commit) => toRow(name, commit, log.states[commit.sha]?.state))
       const isCut = shown.length < commits.length || log.hasMore
       return html`<h1>${name.full}</h1>
         ${!log.isEmpty && refForm(here, log)}
@@ -55,7 +55,7 @@ export function repositoryPage(log: RepositoryLog): Page {
               </ul>`
             : nothing(log)
         }
-        ${turn(
+        ${pagination(
           skip > 0 && ['prev', passing(Math.max(0, skip - MAX_COMMITS)), 'Newer commits'],
           isCut && ['next', passing(skip + shown.length), 'Older commits'],
         )}
@@ -83,11 +83,11 @@ function nothing({ isEmpty, name, ref, folder }: RepositoryLog): Html {
 
 function proposals(branches: readonly string[]): readonly Html[] {
   const short = branches.filter(({ length }) => length <= MAX_SHORT)
-  return fitting(short, MAX_PROPOSAL_BYTES, (branch) => html`<option value="${branch}"></option>`)
+  return takeWithin(short, MAX_PROPOSAL_BYTES, (branch) => html`<option value="${branch}"></option>`)
 }
 
 /** Of few bytes, so that fifty fit on a page: its link is read from the address of the repository, without a slash. */
-function rowOf({ name }: RepositoryName, commit: LoggedCommit, state: CommitState['state'] = null): Html {
+function toRow({ name }: RepositoryName, commit: LoggedCommit, state: CommitState['state'] = null): Html {
   const { sha, author, time, subject } = commit
   const id = sha.slice(0, 10)
   return html`<li>

@@ -5,20 +5,20 @@ import type { Repository } from '../contracts/repositories.js'
 import { repositoryName } from '../domain/repository-name.js'
 import type { ObjectId } from '../domain/object-id.js'
 import { pageAnswer } from './html/layout.js'
-import { callerOf, frameOf, queryOf, skipOf, type PagesParts } from './parts.js'
-import { placesOf } from './places.js'
+import { callerOf, frameOf, queryOf, skipOf, type PageContext } from './context.js'
+import { shellHints } from './shell-hints.js'
 import { MAX_COMMITS, repositoryPage } from './repository-page.js'
-import { shownBranch } from './shown-branch.js'
+import { defaultBranch } from './default-branch.js'
 
-export function repositoryRoutes(parts: PagesParts): readonly Route[] {
-  const { base, service, log, address } = parts
+export function repositoryRoutes(pageContext: PageContext): readonly Route[] {
+  const { base, service, log, address } = pageContext
   return [
     {
       name: 'page',
       method: 'GET',
       path: /^\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)$/,
       operation: async (request) => {
-        const frame = await frameOf(parts, request)
+        const frame = await frameOf(pageContext, request)
         const caller = callerOf(frame)
         const { owner = '', repo = '' } = request.params
         const { name, repository } = await service.find(caller, repositoryName(owner, repo))
@@ -27,7 +27,7 @@ export function repositoryRoutes(parts: PagesParts): readonly Route[] {
         const asked = query.get('ref') ?? ''
         const [branches, { ref, start }] = await Promise.all([
           log.branches(repository),
-          startOf(parts, repository, asked),
+          startOf(pageContext, repository, asked),
         ])
         const commits = start ? await log.list(repository, start, { skip, limit: MAX_COMMITS + 1 }) : []
         const shown = commits.slice(0, MAX_COMMITS)
@@ -44,7 +44,7 @@ export function repositoryRoutes(parts: PagesParts): readonly Route[] {
           skip,
           hasMore: commits.length > MAX_COMMITS,
           origin: address.origin(request),
-          ...placesOf(parts, request),
+          ...shellHints(pageContext, request),
         })
         return pageAnswer(frame, page)
       },
@@ -58,15 +58,15 @@ export function repositoryRoutes(parts: PagesParts): readonly Route[] {
  * @throws ServiceError for a ref that is not there
  */
 async function startOf(
-  parts: PagesParts,
+  pageContext: PageContext,
   repository: Repository,
   asked: string,
 ): Promise<{ ref: string; start?: ObjectId }> {
   if (asked === '') {
-    const { branch: ref = 'HEAD', ...shown } = await shownBranch(parts, repository)
+    const { branch: ref = 'HEAD', ...shown } = await defaultBranch(pageContext, repository)
     return { ref, ...shown }
   }
-  const start = await parts.refs.resolve(repository, asked)
-  if (start && (await parts.service.hasCommit(repository, start))) return { ref: asked, start }
+  const start = await pageContext.refs.resolve(repository, asked)
+  if (start && (await pageContext.service.hasCommit(repository, start))) return { ref: asked, start }
   throw new ServiceError('path_unknown', { text: 'branch or tag not found' })
 }

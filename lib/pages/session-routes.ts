@@ -3,19 +3,19 @@ import { readForm } from '../http/body.js'
 import type { Request, Route } from '../http/surface.js'
 import { isSameOrigin } from '../http/same-origin.js'
 import { fleetingAnswer, FORM_HEADERS, redirect } from './html/layout.js'
-import { frameOf, queryOf, type PagesParts } from './parts.js'
+import { frameOf, queryOf, type PageContext } from './context.js'
 import { SessionCookie } from './session-cookie.js'
 import { confirmPage, linkOverPage, signInPage } from './sign-in-page.js'
 
 /** Signing in by a link that is good once, and out. */
-export function sessionRoutes(parts: PagesParts): readonly Route[] {
-  const { base, sessions, signInUrl, address, logger } = parts
+export function sessionRoutes(pageContext: PageContext): readonly Route[] {
+  const { base, sessions, signInUrl, address, logger } = pageContext
   const help: Route = {
     name: 'page',
     method: 'GET',
     path: /^\/sign-in$/,
     operation: async (request) => {
-      const frame = await frameOf(parts, request)
+      const frame = await frameOf(pageContext, request)
       const code = queryOf(request).get('code')
       if (!sessions || code === null) {
         return fleetingAnswer(200, frame, signInPage(signInUrl, sessions !== undefined, frame.visitor.user))
@@ -35,10 +35,10 @@ export function sessionRoutes(parts: PagesParts): readonly Route[] {
       method: 'POST',
       path: /^\/sign-in$/,
       operation: async (request, response) => {
-        refuseForged(parts, request)
+        refuseForged(pageContext, request)
         const form = await readForm(request, response)
-        const opened = await tried(parts, request, () => sessions.open(form.get('code') ?? ''))
-        if (!opened) return fleetingAnswer(410, await frameOf(parts, request), linkOverPage)
+        const opened = await tried(pageContext, request, () => sessions.open(form.get('code') ?? ''))
+        if (!opened) return fleetingAnswer(410, await frameOf(pageContext, request), linkOverPage)
         // Whoever this browser was before is signed out.
         const own = address.called(request)
         const before = cookie.read(request, own)
@@ -52,7 +52,7 @@ export function sessionRoutes(parts: PagesParts): readonly Route[] {
       method: 'POST',
       path: /^\/sign-out$/,
       operation: (request) => {
-        refuseForged(parts, request)
+        refuseForged(pageContext, request)
         const own = address.called(request)
         const session = cookie.read(request, own)
         if (session !== undefined) sessions.end(session)
@@ -63,13 +63,13 @@ export function sessionRoutes(parts: PagesParts): readonly Route[] {
 }
 
 /** Refuses a form that no page of ours has sent. */
-export function refuseForged({ address }: PagesParts, request: Request): void {
+export function refuseForged({ address }: PageContext, request: Request): void {
   if (!isSameOrigin(request, address.called(request))) throw new ServiceError('request_forged')
 }
 
 /** Codes that are wrong count as failed log-ins do. */
 async function tried<T>(
-  { failures, clientAddress, logger }: PagesParts,
+  { failures, clientAddress, logger }: PageContext,
   request: Request,
   look: () => T | undefined,
 ): Promise<T | undefined> {

@@ -4,15 +4,15 @@ import type { Answer } from '../http/exchange.js'
 import { readForm } from '../http/body.js'
 import type { Request, Route } from '../http/surface.js'
 import { fleetingAnswer, FORM_HEADERS, redirect, type PageFrame } from './html/layout.js'
-import { frameOf, queryOf, skipOf, type PagesParts } from './parts.js'
+import { frameOf, queryOf, skipOf, type PageContext } from './context.js'
 import { refuseForged } from './session-routes.js'
 import { signInPage } from './sign-in-page.js'
 import { tokenRequest } from './token-form.js'
 import { madePage, revokePage, tokensPage } from './tokens-page.js'
 
 /** The page on which users make and revoke their own tokens. No token opens it. */
-export function tokenRoutes(parts: PagesParts): readonly Route[] {
-  const { base, tokens, sessions, signInUrl, address } = parts
+export function tokenRoutes(pageContext: PageContext): readonly Route[] {
+  const { base, tokens, sessions, signInUrl, address } = pageContext
   if (!tokens) return []
 
   /** A page for whoever is signed in, and what to do for everybody else. */
@@ -20,7 +20,7 @@ export function tokenRoutes(parts: PagesParts): readonly Route[] {
     request: Request,
     show: (user: string, frame: PageFrame) => Promise<Answer>,
   ): Promise<Answer> => {
-    const frame = await frameOf(parts, request)
+    const frame = await frameOf(pageContext, request)
     const { user } = frame.visitor
     if (user !== undefined) return await show(user, frame)
     return fleetingAnswer(401, frame, signInPage(signInUrl, sessions !== undefined), { 'WWW-Authenticate': 'Session' })
@@ -47,7 +47,7 @@ export function tokenRoutes(parts: PagesParts): readonly Route[] {
       operation: async (request) =>
         await signedIn(request, async (user, frame) => {
           const skip = skipOf(queryOf(request))
-          const page = tokensPage({ base, tokens: await tokens.listTokens(user), now: parts.clock.now(), skip })
+          const page = tokensPage({ base, tokens: await tokens.listTokens(user), now: pageContext.clock.now(), skip })
           return fleetingAnswer(200, frame, page, FORM_HEADERS)
         }),
     },
@@ -56,18 +56,18 @@ export function tokenRoutes(parts: PagesParts): readonly Route[] {
       method: 'POST',
       path: /^\/settings\/tokens$/,
       operation: async (request, response) => {
-        refuseForged(parts, request)
+        refuseForged(pageContext, request)
         return await signedIn(request, async (user, frame) => {
           const sent = await readForm(request, response)
           try {
-            const { token } = await tokens.createToken(tokenRequest(user, sent, parts.clock.now()), { user })
+            const { token } = await tokens.createToken(tokenRequest(user, sent, pageContext.clock.now()), { user })
             return fleetingAnswer(201, frame, madePage(base, token, address.of(request)))
           } catch (error) {
             if (!(error instanceof ArgumentError || error instanceof TokenLimitReached)) throw error
             const page = tokensPage({
               base,
               tokens: await tokens.listTokens(user),
-              now: parts.clock.now(),
+              now: pageContext.clock.now(),
               skip: 0,
               problem: error.message,
               sent,
@@ -91,7 +91,7 @@ export function tokenRoutes(parts: PagesParts): readonly Route[] {
       method: 'POST',
       path: /^\/settings\/tokens\/(?<id>[0-9a-f]{1,64})\/revoke$/,
       operation: async (request) => {
-        refuseForged(parts, request)
+        refuseForged(pageContext, request)
         return await signedIn(request, async (user) => {
           const { id } = await own(user, request)
           await tokens.revokeToken(id, { user })

@@ -1,5 +1,5 @@
 import type { ListedToken } from '../admin/administration.js'
-import { fitting, turn } from './html/pagination.js'
+import { takeWithin, pagination } from './html/pagination.js'
 import { isolated } from './html/foreign-text.js'
 import { html, type Html } from './html/html.js'
 import type { Page } from './html/layout.js'
@@ -49,7 +49,7 @@ export function tokensPage({ base, tokens, now, skip, problem, sent }: TokensVie
   return {
     title: 'Tokens',
     content: (rowBytes) => {
-      const shown = fitting(listed.slice(0, MAX_ROWS), rowBytes, (token) => rowOf(base, token, now))
+      const shown = takeWithin(listed.slice(0, MAX_ROWS), rowBytes, (token) => toRow(base, token, now))
       const rest = listed.length - shown.length
       const here = `${base}/settings/tokens`
       const next = `${here}?skip=${skip + shown.length}`
@@ -62,7 +62,7 @@ export function tokensPage({ base, tokens, now, skip, problem, sent }: TokensVie
                 ${shown}
               </ul>`
         }
-        ${turn(skip > 0 && ['prev', here, 'The first ones'], rest > 0 && ['next', next, `${rest} more`])}
+        ${pagination(skip > 0 && ['prev', here, 'The first ones'], rest > 0 && ['next', next, `${rest} more`])}
         <h2>Make a token</h2>
         ${problem !== undefined && html`<p class="note" role="alert">${isolated(problem)}</p>`}
         <form class="form" method="post" action="${base}/settings/tokens">
@@ -102,7 +102,7 @@ export function tokensPage({ base, tokens, now, skip, problem, sent }: TokensVie
   }
 }
 
-function rowOf(base: string, token: ListedToken, now: number): Html {
+function toRow(base: string, token: ListedToken, now: number): Html {
   const { id, name: given, expires_at, last_used_at } = token
   const isOver = expires_at !== null && Date.parse(expires_at) <= now
   const expiry = expires_at === null ? 'never expires' : html`${isOver ? 'expired' : 'expires'} ${timeText(expires_at)}`

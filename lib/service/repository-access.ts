@@ -27,7 +27,7 @@ export interface VisibleRepository {
   readonly access: Access
 }
 
-export interface RepositoryAccessParts {
+export interface RepositoryAccessDependencies {
   readonly repositories: MaybeSync<Repositories>
   readonly policy: MaybeSync<AccessPolicy>
   readonly logger: Logger
@@ -35,10 +35,10 @@ export interface RepositoryAccessParts {
 
 /** Which repositories callers may see, and what they may do with them. */
 export class RepositoryAccess {
-  readonly #parts: RepositoryAccessParts
+  readonly #dependencies: RepositoryAccessDependencies
 
-  constructor(parts: RepositoryAccessParts) {
-    this.#parts = parts
+  constructor(dependencies: RepositoryAccessDependencies) {
+    this.#dependencies = dependencies
   }
 
   /**
@@ -63,7 +63,7 @@ export class RepositoryAccess {
       return repository ? access : 'none'
     } catch (error) {
       const { user } = caller
-      this.#parts.logger.error({ err: error, repository: name.full, user }, 'access cannot be determined')
+      this.#dependencies.logger.error({ err: error, repository: name.full, user }, 'access cannot be determined')
       return 'none'
     }
   }
@@ -82,7 +82,7 @@ export class RepositoryAccess {
 
   #right(user: string, name: RepositoryName): MaybePromise<Access> {
     try {
-      const right = this.#parts.policy.access(user, name)
+      const right = this.#dependencies.policy.access(user, name)
       return right instanceof Promise ? right.catch((error: unknown) => this.#noRight(error, name, user)) : right
     } catch (error) {
       return this.#noRight(error, name, user)
@@ -92,13 +92,13 @@ export class RepositoryAccess {
   #noRight(error: unknown, { full: repository }: RepositoryName, user: string): Access {
     // A store that cannot be used says nothing of the right: the caller is asked to come again, and no more is said.
     if (error instanceof StoreUnavailable) throw toServiceError(error)
-    this.#parts.logger.error({ err: error, repository, user }, 'access cannot be determined')
+    this.#dependencies.logger.error({ err: error, repository, user }, 'access cannot be determined')
     return 'none'
   }
 
   #lookAs(access: Access, name: RepositoryName): MaybePromise<Found> {
     try {
-      const found = this.#parts.repositories.find(name, access === 'none' ? 'public' : undefined)
+      const found = this.#dependencies.repositories.find(name, access === 'none' ? 'public' : undefined)
       return found instanceof Promise
         ? found.then(
             (repository) => withRight(repository, access),
@@ -113,7 +113,7 @@ export class RepositoryAccess {
   #notFound(error: unknown, access: Access, { full: repository }: RepositoryName): Found {
     // Only who may see the repository learns that there is something wrong with it.
     if (access !== 'none') throw new ServiceError('repository_unreadable', { cause: error })
-    this.#parts.logger.error({ err: error, repository }, 'the repository cannot be looked up')
+    this.#dependencies.logger.error({ err: error, repository }, 'the repository cannot be looked up')
     return nothing
   }
 }

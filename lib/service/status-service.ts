@@ -29,7 +29,7 @@ import {
   RepositoryAccess,
   type Caller,
   type VisibleRepository,
-  type RepositoryAccessParts,
+  type RepositoryAccessDependencies,
 } from './repository-access.js'
 import { RepositoryLeases, type Lease } from './repository-leases.js'
 import type { StatusEvents } from './status-events.js'
@@ -73,7 +73,7 @@ export interface LocatedList extends LocatedCommit {
   readonly list: SentList
 }
 
-export interface StatusServiceParts extends RepositoryAccessParts {
+export interface StatusServiceDependencies extends RepositoryAccessDependencies {
   readonly commits: ConfirmedCommits
   readonly refs: Pick<Refs, 'forget'>
   readonly store: Pick<WholeStore, 'statuses' | 'renameRepository' | 'deleteRepository'>
@@ -91,16 +91,16 @@ export interface StatusServiceParts extends RepositoryAccessParts {
  * ("Endpoints"); the first that fails decides.
  */
 export class StatusService {
-  readonly #parts: StatusServiceParts
+  readonly #dependencies: StatusServiceDependencies
   readonly #access: RepositoryAccess
   readonly #leases = new RepositoryLeases()
   readonly #evaluations: Evaluations
 
-  constructor(parts: StatusServiceParts) {
-    this.#parts = parts
-    const { statuses } = parts.store
+  constructor(dependencies: StatusServiceDependencies) {
+    this.#dependencies = dependencies
+    const { statuses } = dependencies.store
     this.#evaluations = new Evaluations((name, commit) => statuses.pages(name, commit))
-    this.#access = new RepositoryAccess(parts)
+    this.#access = new RepositoryAccess(dependencies)
   }
 
   /**
@@ -181,7 +181,7 @@ export class StatusService {
 
   /** The statuses of a commit that has been found: all of them, however many, and who reported. */
   async storedList({ found, commit }: LocatedCommit): Promise<StoredList> {
-    const statuses = await stored(this.#parts.store.statuses.list(found.name, commit))
+    const statuses = await stored(this.#dependencies.store.statuses.list(found.name, commit))
     return { state: combinedState(statuses.map(({ state }) => state)), statuses }
   }
 
@@ -197,7 +197,7 @@ export class StatusService {
     context: string,
   ): Promise<StoredStatus | undefined> {
     const { found, commit } = await this.findCommit(caller, name, () => fullCommitId(sha))
-    return await stored(this.#parts.store.statuses.status(found.name, commit, context))
+    return await stored(this.#dependencies.store.statuses.status(found.name, commit, context))
   }
 
   /**
@@ -221,7 +221,8 @@ export class StatusService {
       [...asked.values()].map(async (commit) => ((await this.#isThere(repository, commit)) ? [commit] : [])),
     )
     const commits = there.flat()
-    const states = commits.length === 0 ? [] : await stored(this.#parts.store.statuses.states(found, commits, failed))
+    const states =
+      commits.length === 0 ? [] : await stored(this.#dependencies.store.statuses.states(found, commits, failed))
     const ids = commits.map(({ hex }) => hex)
     const entries = states.map((state, index): [string, CommitState] => {
       const { [index]: id = '' } = ids
@@ -245,7 +246,7 @@ export class StatusService {
     const commit = fullCommitId(sha)
     const rule = readRule()
     await this.#confirm(repository, commit)
-    const { clock, maxContexts } = this.#parts
+    const { clock, maxContexts } = this.#dependencies
     const judged = await stored(
       this.#evaluations.run(
         found,
@@ -265,7 +266,7 @@ export class StatusService {
   async rename(from: RepositoryName, to: RepositoryName): Promise<void> {
     this.#leases.revoke(from)
     this.#forgetWhatWasRead()
-    await stored(this.#parts.store.renameRepository(from, to))
+    await stored(this.#dependencies.store.renameRepository(from, to))
   }
 
   /**
@@ -276,7 +277,7 @@ export class StatusService {
   async delete(name: RepositoryName): Promise<void> {
     this.#leases.revoke(name)
     this.#forgetWhatWasRead()
-    await stored(this.#parts.store.deleteRepository(name))
+    await stored(this.#dependencies.store.deleteRepository(name))
   }
 
   /**
@@ -295,7 +296,7 @@ export class StatusService {
     report: SentReport,
   ): Promise<StoredStatus> {
     if (lease?.revoked) throw new ServiceError('repository_not_found')
-    const { store, clock, saved, events, meter, maxContexts } = this.#parts
+    const { store, clock, saved, events, meter, maxContexts } = this.#dependencies
     const { status, previous } = await stored(store.statuses.save(name, commit, report, clock.now(), maxContexts))
     meter.statusReported(status.state)
     saved(name, commit)
@@ -310,12 +311,12 @@ export class StatusService {
   }
 
   #forgetWhatWasRead(): void {
-    this.#parts.commits.forget()
-    this.#parts.refs.forget()
+    this.#dependencies.commits.forget()
+    this.#dependencies.refs.forget()
   }
 
   #read(name: RepositoryName, commit: ObjectId): MaybePromise<SentList> {
-    const list = this.#parts.store.statuses.serialised(name, commit)
+    const list = this.#dependencies.store.statuses.serialised(name, commit)
     return list instanceof Promise ? stored(list) : list
   }
 
@@ -329,7 +330,7 @@ export class StatusService {
 
   async #isThere(repository: Repository, commit: ObjectId): Promise<boolean> {
     try {
-      return await this.#parts.commits.has(repository, commit)
+      return await this.#dependencies.commits.has(repository, commit)
     } catch (cause) {
       throw new ServiceError('repository_unreadable', { cause })
     }
@@ -337,7 +338,7 @@ export class StatusService {
 
   /** A promise, which is dear where there are many requests, only of a commit that is not remembered. */
   #confirm(repository: Repository, commit: ObjectId): Promise<void> | undefined {
-    const known = this.#parts.commits.has(repository, commit)
+    const known = this.#dependencies.commits.has(repository, commit)
     return known === true ? undefined : isThere(known)
   }
 }

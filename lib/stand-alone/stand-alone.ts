@@ -18,15 +18,15 @@ export interface StandAlone {
 
 /**
  * Starts a service of its own: the one place in `lib/` that listens.
- * @param parts what takes the place of the log on standard output and of the system's clock
- * @param parts.command that administers this service, for people to copy into a shell
+ * @param dependencies what takes the place of the log on standard output and of the system's clock
+ * @param dependencies.command that administers this service, for people to copy into a shell
  * @throws StartError when the address is taken or the repositories folder is missing; StoreLocked, StoreUnavailable
  */
 export async function startStandAlone(
   settings: Settings,
-  parts: { logger?: Logger; clock?: Clock; command?: string } = {},
+  dependencies: { logger?: Logger; clock?: Clock; command?: string } = {},
 ): Promise<StandAlone> {
-  const { logger = createLogger(settings.logLevel), clock = systemClock, command } = parts
+  const { logger = createLogger(settings.logLevel), clock = systemClock, command } = dependencies
   const { repositories, store, trustedProxies, tokenPrefix, authFailures, limits, cache } = settings
   const { compatibleApis, giteaHosts, publicUrl } = settings
   const metrics = settings.metrics !== 'off'

@@ -1,7 +1,12 @@
 import { mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { pruneStore, type PruneFinding, type PruneParts, type PruneRequest } from '../../lib/admin/store-prune.js'
+import {
+  pruneStore,
+  type PruneFinding,
+  type PruneDependencies,
+  type PruneRequest,
+} from '../../lib/admin/store-prune.js'
 import { CommitFinder } from '../../lib/git/commit-finder.js'
 import { RepositoryFolder } from '../../lib/git/repository-folder.js'
 import { runTask } from '../../lib/concurrency/task.js'
@@ -15,7 +20,7 @@ import { collect } from '../suites/store.js'
 const NOTHING: PruneRequest = { goneCommits: false, goneRepositories: false, olderThan: null, remove: false }
 const gone = commitId('c0ffee')
 
-interface Place extends PruneParts {
+interface Place extends PruneDependencies {
   readonly folder: string
   readonly store: LevelStore
 }
@@ -32,7 +37,7 @@ async function place(t: Test): Promise<Place> {
 }
 
 async function prune(
-  parts: PruneParts,
+  parts: PruneDependencies,
   request: Partial<PruneRequest>,
 ): Promise<{ findings: PruneFinding[]; statuses: number; kept: number }> {
   const findings: PruneFinding[] = []

@@ -13,7 +13,7 @@ import { errorAnswer, listAnswer, type Answer } from '../exchange.js'
 import { originForm, queryOf } from '../request-target.js'
 import type { Operation, Request, Surface } from '../surface.js'
 
-export interface ApiParts {
+export interface ApiDependencies {
   readonly service: StatusService
   readonly authentication: Authentication
   readonly inFlight: InFlight
@@ -31,7 +31,7 @@ const OURS = /^\/api\/v1(?:[/?]|$)/
 const ALONE = /^\/(?:api\/v1|healthz)(?:[/?]|$)/
 
 /** The strict API. The first check of an operation that fails decides (api.md); here the status codes of each. */
-export function strictApi({ service, authentication, inFlight, unavailableReason }: ApiParts): Surface {
+export function strictApi({ service, authentication, inFlight, unavailableReason }: ApiDependencies): Surface {
   const list: Operation = (request) => {
     const [name, sha] = commitOf(request)
     const caller = authentication.caller(request) // 401, 403, 429

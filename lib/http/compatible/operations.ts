@@ -22,7 +22,7 @@ import type { Projects } from './projects.js'
 /** What HEAD is taken to name where it names nothing that can be read. */
 const USUAL_BRANCH = 'main'
 
-export interface OperationsParts {
+export interface OperationsDependencies {
   readonly service: StatusService
   readonly refs: Refs
   readonly contents: CommitContents
@@ -34,17 +34,17 @@ export interface OperationsParts {
 
 /** What the compatible APIs are made of: what a client asks for, in our words. */
 export class Operations {
-  readonly #parts: OperationsParts
+  readonly #dependencies: OperationsDependencies
   readonly #listing: Listing
 
-  constructor(parts: OperationsParts) {
-    this.#parts = parts
-    this.#listing = new Listing(parts.meter, parts.shares.answers)
+  constructor(dependencies: OperationsDependencies) {
+    this.#dependencies = dependencies
+    this.#listing = new Listing(dependencies.meter, dependencies.shares.answers)
   }
 
   /** The number of a repository, for clients that know repositories by numbers. */
   numberOf({ name }: VisibleRepository): number {
-    return this.#parts.projects.numberOf(name)
+    return this.#dependencies.projects.numberOf(name)
   }
 
   /**
@@ -52,7 +52,7 @@ export class Operations {
    * @returns `undefined` for what is no name
    */
   named({ caller }: Call, id: string): MaybePromise<RepositoryName | undefined> {
-    const { projects, service } = this.#parts
+    const { projects, service } = this.#dependencies
     return projects.find(id, (name) => service.find(caller, name))
   }
 
@@ -66,7 +66,7 @@ export class Operations {
     sha: string,
     shapeOf: (body: Buffer) => ReportShape,
   ): Promise<{ found: VisibleRepository; status: StoredStatus }> {
-    const { service, inFlight } = this.#parts
+    const { service, inFlight } = this.#dependencies
     return await service.report(caller, name, sha, () =>
       receiveReport(inFlight, async () => shapeOf(await readBytes(request, response)), authenticate),
     )
@@ -82,25 +82,25 @@ export class Operations {
     ref: string,
     formOf: (at: LocatedCommit) => MaybePromise<ListForm>,
   ): MaybePromise<Answer> {
-    return chain(this.#parts.service.list(caller, name, this.#commitOf(ref)), (at) =>
+    return chain(this.#dependencies.service.list(caller, name, this.#commitOf(ref)), (at) =>
       this.#listing.answer(at.list, () => formOf(at)),
     )
   }
 
   async commit({ caller }: Call, name: RepositoryName | undefined, ref: string): Promise<LocatedCommit> {
-    return await this.#parts.service.findCommit(caller, name, this.#commitOf(ref))
+    return await this.#dependencies.service.findCommit(caller, name, this.#commitOf(ref))
   }
 
   async content({ found, commit }: LocatedCommit): Promise<CommitContent> {
-    return await readable(this.#parts.contents.read(found.repository.directory, commit))
+    return await readable(this.#dependencies.contents.read(found.repository.directory, commit))
   }
 
   async repository({ caller }: Call, name: RepositoryName | undefined): Promise<VisibleRepository> {
-    return await this.#parts.service.find(caller, name)
+    return await this.#dependencies.service.find(caller, name)
   }
 
   defaultBranch({ repository }: VisibleRepository): MaybePromise<string> {
-    return chain(this.#parts.refs.defaultBranch(repository), (branch) => branch ?? USUAL_BRANCH)
+    return chain(this.#dependencies.refs.defaultBranch(repository), (branch) => branch ?? USUAL_BRANCH)
   }
 
   /** A full id is taken as it is; any other text is a ref. */
@@ -109,7 +109,7 @@ export class Operations {
   }
 
   async #resolve(repository: Repository, ref: string): Promise<ObjectId> {
-    const commit = await readable(this.#parts.refs.resolve(repository, ref))
+    const commit = await readable(this.#dependencies.refs.resolve(repository, ref))
     if (!commit) throw new ServiceError('commit_not_found')
     return commit
   }

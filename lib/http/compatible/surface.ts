@@ -10,20 +10,20 @@ import type { Operation, Request, Surface } from '../surface.js'
 import type { CompatibleApi, CompatibleRoute } from './api.js'
 import { actsForAnother } from './credentials.js'
 
-export interface CompatibleParts {
+export interface CompatibleDependencies {
   readonly address: PublicAddress
   readonly authentication: Authentication
 }
 
 /** A compatible API under each of its mounts. */
-export function compatibleSurfaces(api: CompatibleApi, parts: CompatibleParts): Surface[] {
+export function compatibleSurfaces(api: CompatibleApi, dependencies: CompatibleDependencies): Surface[] {
   return api.mounts.map((mount) =>
     surfaceOf(
       api,
       mount,
-      parts,
+      dependencies,
       () => true,
-      (request) => parts.address.of(request),
+      (request) => dependencies.address.of(request),
     ),
   )
 }
@@ -32,10 +32,14 @@ export function compatibleSurfaces(api: CompatibleApi, parts: CompatibleParts): 
  * A compatible API in the place of the strict one, for clients that call one of some hosts.
  * @param hosts in lower case
  */
-export function hostSurface(api: CompatibleApi, hosts: ReadonlySet<string>, parts: CompatibleParts): Surface {
-  const { address } = parts
+export function hostSurface(
+  api: CompatibleApi,
+  hosts: ReadonlySet<string>,
+  dependencies: CompatibleDependencies,
+): Surface {
+  const { address } = dependencies
   const isOfHost = (request: IncomingMessage): boolean => hosts.has(address.called(request).host)
-  return surfaceOf(api, STRICT_MOUNT, parts, isOfHost, (request) => address.ofHost(request))
+  return surfaceOf(api, STRICT_MOUNT, dependencies, isOfHost, (request) => address.ofHost(request))
 }
 
 /**
@@ -45,7 +49,7 @@ export function hostSurface(api: CompatibleApi, hosts: ReadonlySet<string>, part
 function surfaceOf(
   api: CompatibleApi,
   mount: string,
-  { authentication }: CompatibleParts,
+  { authentication }: CompatibleDependencies,
   isMeant: (request: IncomingMessage) => boolean,
   rootOf: (request: IncomingMessage) => string,
 ): Surface {

@@ -1,9 +1,9 @@
 import { html, type Content, type Html } from './html.js'
 
-export type Way = readonly [rel: 'prev' | 'next', address: string, text: string]
+export type PageLink = readonly [rel: 'prev' | 'next', address: string, text: string]
 
 /** The ways to the rows before and behind those of a page, if any. */
-export function turn(...ways: readonly (Way | false)[]): Content {
+export function pagination(...ways: readonly (PageLink | false)[]): Content {
   const links = ways.filter((way) => way !== false)
   return (
     links.length > 0 &&
@@ -21,11 +21,11 @@ export function turn(...ways: readonly (Way | false)[]): Content {
  * Rows of the longest prefix of items that fits into `bytes`; at least one row if `bytes` > 0, as texts of others may
  * be long. No other rows are made.
  */
-export function fitting<Item>(items: readonly Item[], bytes: number, rowOf: (item: Item) => Html): readonly Html[] {
+export function takeWithin<Item>(items: readonly Item[], bytes: number, toRow: (item: Item) => Html): readonly Html[] {
   const rows: Html[] = []
   let taken = 0
   for (const item of bytes > 0 ? items : []) {
-    const row = rowOf(item)
+    const row = toRow(item)
     taken += Buffer.byteLength(row.toString())
     if (rows.length > 0 && taken > bytes) break
     rows.push(row)

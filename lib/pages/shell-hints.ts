@@ -1,9 +1,9 @@
 import type { Request } from '../http/surface.js'
-import type { PagesParts } from './parts.js'
+import type { PageContext } from './context.js'
 import { shellWord } from '../admin/shell-word.js'
 
 /** What people need for lines of a shell on the machine of the service, each as a word of a shell. */
-export interface Places {
+export interface ShellHints {
   /** The folder of the repositories. */
   readonly folder: string
   /** What administers the service. */
@@ -11,8 +11,8 @@ export interface Places {
 }
 
 /** As they are for whoever sits at the machine. */
-export function placesOf(parts: PagesParts, request: Request): Places {
-  const { folder, command } = isAtTheMachine(parts, request) ? parts : {}
+export function shellHints(pageContext: PageContext, request: Request): ShellHints {
+  const { folder, command } = isAtTheMachine(pageContext, request) ? pageContext : {}
   return {
     folder: folder === undefined ? '/path/of/the/repositories' : shellWord(folder),
     command: command ?? '/path/of/commit-status/scripts/commit-status',
@@ -20,7 +20,7 @@ export function placesOf(parts: PagesParts, request: Request): Places {
 }
 
 /** Nobody else needs to know where the repositories are. */
-function isAtTheMachine({ isTrustedPeer }: PagesParts, request: Request): boolean {
+function isAtTheMachine({ isTrustedPeer }: PageContext, request: Request): boolean {
   const { socket, headers } = request
   const { remoteAddress = '' } = socket
   // Who comes through a proxy may be anywhere.

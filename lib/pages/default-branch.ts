@@ -1,6 +1,6 @@
 import type { ObjectId } from '../domain/object-id.js'
 import type { Repository } from '../contracts/repositories.js'
-import type { PagesParts } from './parts.js'
+import type { PageContext } from './context.js'
 
 /** What is shown of a repository where no ref is asked for. */
 export interface ShownBranch {
@@ -11,8 +11,8 @@ export interface ShownBranch {
 }
 
 /** The branch that HEAD names, or where that has no commit yet, the first one. */
-export async function shownBranch(
-  { refs, log, service }: Pick<PagesParts, 'refs' | 'log' | 'service'>,
+export async function defaultBranch(
+  { refs, log, service }: Pick<PageContext, 'refs' | 'log' | 'service'>,
   repository: Repository,
 ): Promise<ShownBranch> {
   const commitOf = async (name: string): Promise<ObjectId | undefined> => {

@@ -12,7 +12,7 @@ import { limitsOf } from '../contracts/token-limits.js'
 import { audit, type Actor, type AuditedRepositories, type By } from './audit-log.js'
 
 /** What administration works on. */
-export interface AdministrationParts {
+export interface AdministrationDependencies {
   readonly store: WholeStore
   /** Absent where the host has tokens of its own. */
   readonly tokens?: Tokens
@@ -40,28 +40,36 @@ export interface AdministrationParts {
 export const OF_THE_HOST = 'the git server that this service lives in has'
 
 /** Writes a change to the audit log. */
-export function logChange(parts: AdministrationParts, by: Actor | undefined, facts: object, change: string): void {
-  audit(parts.logger, by ?? parts.by, facts, change)
+export function logChange(
+  dependencies: AdministrationDependencies,
+  by: Actor | undefined,
+  facts: object,
+  change: string,
+): void {
+  audit(dependencies.logger, by ?? dependencies.by, facts, change)
 }
 
 /** A long task that ends when everything stops, and leaves others their share. */
-export async function* steered<Result, Item>(parts: AdministrationParts, task: Task<Result, Item>): Task<Result, Item> {
-  const steps = withSignal(parts.stopping ?? new AbortController().signal, task)
+export async function* steered<Result, Item>(
+  dependencies: AdministrationDependencies,
+  task: Task<Result, Item>,
+): Task<Result, Item> {
+  const steps = withSignal(dependencies.stopping ?? new AbortController().signal, task)
   try {
     for (;;) {
       const next = await steps.next()
       if (next.done) return next.value
       yield next.value
-      await parts.pace?.()
+      await dependencies.pace?.()
     }
   } finally {
     await cancel(steps)
   }
 }
 
-export function folderOf(parts: AdministrationParts): RepositoryFolder {
-  if (!parts.repositories) throw new AdministrationError(`${OF_THE_HOST} its own way to find repositories`)
-  return parts.repositories
+export function folderOf(dependencies: AdministrationDependencies): RepositoryFolder {
+  if (!dependencies.repositories) throw new AdministrationError(`${OF_THE_HOST} its own way to find repositories`)
+  return dependencies.repositories
 }
 
 /** What the audit log says of a token. */

@@ -28,7 +28,7 @@ import { openStore } from './open-store.js'
 import type { CommitStatusOptions } from './options.js'
 
 /** The parts of a service: those of the host behind a guard, ours in place of what it does not bring. */
-export interface Parts {
+export interface Dependencies {
   readonly repositories: MaybeSync<Repositories>
   /** Ours, where the host does not bring its own. */
   readonly folder: RepositoryFolder | undefined
@@ -45,13 +45,13 @@ export interface Parts {
  * @param milliseconds how long a part of the host may take for one answer
  * @throws as `createCommitStatusService`, but for the options
  */
-export async function openParts(
+export async function openDependencies(
   options: CommitStatusOptions,
   logger: Logger,
   meter: Meter,
   milliseconds: number,
   shares: CacheShares,
-): Promise<Parts> {
+): Promise<Dependencies> {
   const guard = (part: string) => ({ part, milliseconds })
   const { repositories: given, clock: time = systemClock } = options
   const clock = time === systemClock ? time : guardClock(time, logger)

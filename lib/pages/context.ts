@@ -18,7 +18,7 @@ import type { ReadableRepositories } from './readable-repositories.js'
 import type { Visitors } from './visitor.js'
 
 /** What pages are made of. */
-export interface PagesParts {
+export interface PageContext {
   /** What the addresses of pages begin with; empty, or with a slash in front and none at the end. */
   readonly base: string
   /** Whether a proxy may have taken the base off. */
@@ -51,7 +51,7 @@ export interface PagesParts {
 }
 
 /** Who looks, and where pages are. Throws as `Visitors`. */
-export async function frameOf({ base, visitors, signInUrl }: PagesParts, request: Request): Promise<PageFrame> {
+export async function frameOf({ base, visitors, signInUrl }: PageContext, request: Request): Promise<PageFrame> {
   return { base, visitor: await visitors(request), ...(signInUrl !== undefined && { signInUrl }) }
 }
 
