@@ -5,8 +5,7 @@ import type { Administration } from '../admin/administration.js'
 import { localAdministration } from '../admin/local-administration.js'
 import { openSocket } from '../admin/server.js'
 import { Throttle } from '../admin/throttle.js'
-import { toApiStatus } from '../domain/commit-status.js'
-import { AdministrationError, toServiceError } from '../errors.js'
+import { AdministrationError } from '../errors.js'
 import { CommitFinder } from '../git/commit-finder.js'
 import { GitProcesses } from '../git/git-process.js'
 import { loadLibgit2 } from '../git/nodegit.js'
@@ -23,17 +22,16 @@ import { LongPolling } from '../http/long-polling.js'
 import { cacheShares } from '../contracts/cache-shares.js'
 import { silentLogger, type Logger } from '../contracts/logger.js'
 import { noopMeter, type Meter } from '../contracts/meter.js'
-import { parseRepositoryName } from '../domain/repository-name.js'
 import { InFlight } from '../service/in-flight.js'
 import { Watchers } from '../service/watchers.js'
 import { StatusEvents } from '../service/status-events.js'
-import { StatusService } from '../service/status-service.js'
-import { verdictRule } from '../domain/verdict/rule.js'
+import { StatusLists } from '../service/status-lists.js'
+import { StatusReports } from '../service/status-reports.js'
 import { levelFolder } from '../store/address.js'
 import type { CommitStatusService } from './commit-status-service.js'
 import { PART_MILLISECONDS } from './guarded-call.js'
 import { guardLogger } from './guarded-parts.js'
-import { callerFor, checkName } from './host-arguments.js'
+import { hostCalls } from './host-calls.js'
 import { openCompatibleApis } from './open-compatible-apis.js'
 import { openPages, type StandAlonePages } from './open-pages.js'
 import { openDependencies, type Dependencies } from './open-dependencies.js'
@@ -109,7 +107,8 @@ export async function assemble(
   const saved: Watchers['changed'] = (...commit) => {
     watchers.changed(...commit)
   }
-  const statuses = new StatusService({ ...dependencies, ...found, saved, events, logger, meter, maxContexts })
+  const lists = new StatusLists({ ...dependencies, ...found, logger, maxContexts })
+  const reports = new StatusReports({ ...dependencies, ...found, saved, events, logger, meter, maxContexts })
   const authentication = new Authentication({ authenticator, failures, clientAddress, logger, meter })
   const inFlight = new InFlight(limits.requests ?? defaultOf('limits.requests'), logger)
   const maxSeconds = limits.waitSeconds ?? defaultOf('limits.waitSeconds')
@@ -119,11 +118,11 @@ export async function assemble(
   const audited = new AuditedRepositories({
     changes: {
       renameRepository: async (from, to) => {
-        await statuses.rename(from, to)
+        await reports.rename(from, to)
         for (const { full } of [from, to]) watchers.anyChanged(full)
       },
       deleteRepository: async (name) => {
-        await statuses.delete(name)
+        await reports.delete(name)
         watchers.anyChanged(name.full)
       },
     },
@@ -157,7 +156,7 @@ export async function assemble(
     pages &&
     openPages(pages, {
       ...dependencies,
-      statuses,
+      lists,
       refs,
       git,
       tokens: ours,
@@ -169,9 +168,10 @@ export async function assemble(
       shares,
       guard,
     })
-  const api = strictApi({ service: statuses, authentication, inFlight, unavailableReason })
+  const api = strictApi({ lists, reports, authentication, inFlight, unavailableReason })
   const compatible = openCompatibleApis(options, {
-    service: statuses,
+    lists,
+    reports,
     authentication,
     inFlight,
     refs,
@@ -197,58 +197,7 @@ export async function assemble(
       // A service of its own shows people a page for what nobody knows.
       rest: (standAlonePages && pagesSurface) ?? api,
     }),
-    report: async (repository, sha, report, user) => {
-      const caller = user === undefined ? { host: true as const } : callerFor(user)
-      const name = parseRepositoryName(repository)
-      const readBody = () => Promise.resolve({ body: report, isLate: false })
-      const { status } = await inFlight.run(async () => await statuses.report(caller, name, sha, readBody))
-      return toApiStatus(status)
-    },
-    list: async (repository, sha) => {
-      const name = parseRepositoryName(repository)
-      const list = await inFlight.run(async () => await statuses.statusList({ host: true }, name, sha))
-      return { ...list, statuses: list.statuses.map(toApiStatus) }
-    },
-    states: async (repository, shas) => {
-      const name = parseRepositoryName(repository)
-      return await inFlight.run(async () => await statuses.states({ host: true }, name, shas))
-    },
-    verdict: async (repository, sha, query = {}) => {
-      const name = parseRepositoryName(repository)
-      const rule = () => verdictRule(query)
-      return (await inFlight.run(async () => await statuses.verdict({ host: true }, name, sha, rule))).verdict
-    },
-    on(event: string, listener) {
-      if (event !== 'status' || typeof listener !== 'function') {
-        throw new TypeError("on takes the event 'status' and a function")
-      }
-      return events.on(listener)
-    },
-    authFailures: {
-      retryAfter: async (address) => await failures.retryAfter(address),
-      recordFailure: async (address) => await failures.recordFailure(address),
-    },
-    authenticate: async (token) => {
-      inFlight.refuseWhenClosing()
-      if (typeof token !== 'string') return undefined
-      try {
-        return await authenticator.authenticate(token)
-      } catch (error) {
-        throw toServiceError(error)
-      }
-    },
-    access: async (user, repository) => {
-      const name = parseRepositoryName(repository)
-      const caller = user === undefined ? {} : callerFor(user)
-      if (!name || inFlight.isClosing) return 'none'
-      return await inFlight.run(async () => await statuses.access(caller, name))
-    },
-    renameRepository: async (from, to) => {
-      await audited.rename('host', checkName(from), checkName(to))
-    },
-    deleteRepository: async (repository) => {
-      await audited.delete('host', checkName(repository))
-    },
+    ...hostCalls({ lists, reports, inFlight, events, failures, authenticator, audited }),
     administration,
     unavailableReason,
     ...(prometheus && { metrics: async () => await prometheus.read() }),

@@ -16,7 +16,7 @@ import { ReadableRepositories } from '../pages/readable-repositories.js'
 import { SessionCookie } from '../pages/session-cookie.js'
 import { NOBODY, type Visitors } from '../pages/visitor.js'
 import { isUserName } from '../domain/repository-name.js'
-import type { StatusService } from '../service/status-service.js'
+import type { StatusLists } from '../service/status-lists.js'
 import { callPart, type PartCall } from './guarded-call.js'
 import type { Dependencies } from './open-dependencies.js'
 import type { HostPages } from './options.js'
@@ -41,7 +41,7 @@ export type StandAlonePages = {
 )
 
 export interface OpenPagesDependencies extends Pick<Dependencies, 'folder' | 'failures' | 'clock'> {
-  readonly statuses: StatusService
+  readonly lists: StatusLists
   readonly refs: Refs
   readonly git: GitProcesses
   /** Absent where the host has tokens of its own. */
@@ -57,7 +57,7 @@ export interface OpenPagesDependencies extends Pick<Dependencies, 'folder' | 'fa
 
 /** Puts the pages together. */
 export function openPages(pages: HostPages | StandAlonePages, dependencies: OpenPagesDependencies): Surface {
-  const { statuses, refs, git, tokens, folder, clientAddress, failures, logger, address } = dependencies
+  const { lists, refs, git, tokens, folder, clientAddress, failures, logger, address } = dependencies
   const { base = '' } = pages
   const [url, command] = 'session' in pages ? [pages.signInUrl, undefined] : [pages.url, pages.command]
   const visitors = (): Visitors => {
@@ -74,7 +74,7 @@ export function openPages(pages: HostPages | StandAlonePages, dependencies: Open
   return createPages({
     base,
     isBaseOptional: !('session' in pages),
-    service: statuses,
+    lists,
     refs,
     log: new CommitLog(git, dependencies.meter, dependencies.shares.logs),
     ...(folder && {
@@ -84,7 +84,7 @@ export function openPages(pages: HostPages | StandAlonePages, dependencies: Open
           folder.list((error) => {
             logger.warn({ err: error }, 'a part of the folder of repositories cannot be read')
           }),
-        async (user, name) => (await statuses.access({ user }, name)) !== 'none',
+        async (user, name) => (await lists.access({ user }, name)) !== 'none',
       ),
     }),
     visitors: visitors(),

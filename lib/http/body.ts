@@ -5,7 +5,7 @@ import { invalidBody } from '../domain/report.js'
 import type { MaybePromise } from '../concurrency/maybe-promise.js'
 import type { InFlight } from '../service/in-flight.js'
 import type { Caller } from '../service/repository-access.js'
-import type { ReportBody } from '../service/status-service.js'
+import type { ReportBody } from '../service/status-reports.js'
 
 /** "Request body" of the specification. */
 const MAX_BYTES = 16_384

@@ -17,7 +17,7 @@ const MAX_COMMITS = 50
 const MAX_CONTEXT = 255
 
 export function badgeRoutes(pageContext: PageContext): readonly Route[] {
-  const { service, refs } = pageContext
+  const { lists, refs } = pageContext
   return [
     {
       name: 'page',
@@ -26,13 +26,13 @@ export function badgeRoutes(pageContext: PageContext): readonly Route[] {
       operation: async (request) => {
         const caller = callerOf(await frameOf(pageContext, request))
         const { owner = '', repo = '' } = request.params
-        const found = await service.find(caller, repositoryName(owner, repo))
+        const found = await lists.find(caller, repositoryName(owner, repo))
         const query = queryOf(request)
         const context = query.get('context') ?? undefined
         if (context !== undefined && Array.from(context).length > MAX_CONTEXT) throw new ServiceError('path_unknown')
         const ref = query.get('ref') ?? ''
         const named = ref === '' ? undefined : await refs.resolve(found.repository, ref)
-        const isThere = named && (await service.hasCommit(found.repository, named))
+        const isThere = named && (await lists.hasCommit(found.repository, named))
         const start =
           ref === '' ? (await defaultBranch(pageContext, found.repository)).start : isThere ? named : undefined
         if (query.has('ref') && !start) throw new ServiceError('path_unknown', { text: 'branch or tag not found' })
@@ -71,19 +71,19 @@ class BadgeState {
 
   /** Of a commit, or of its one context. */
   async state(commit: ObjectId): Promise<State | null> {
-    const { service } = this.#pageContext
+    const { lists } = this.#pageContext
     const { name } = this.#found
     if (this.#context === undefined)
-      return (await service.states(this.#caller, name, [commit.hex])).states[commit.hex]?.state ?? null
-    return (await service.status(this.#caller, name, commit.hex, this.#context))?.state ?? null
+      return (await lists.states(this.#caller, name, [commit.hex])).states[commit.hex]?.state ?? null
+    return (await lists.status(this.#caller, name, commit.hex, this.#context))?.state ?? null
   }
 
   /** Of the latest commit that is not pending, nor without a status. */
   async settled(start: ObjectId): Promise<State | null> {
-    const { log, service } = this.#pageContext
+    const { log, lists } = this.#pageContext
     const commits = await log.list(this.#found.repository, start, { skip: 0, limit: MAX_COMMITS })
     const shas = commits.map(({ sha }) => sha)
-    const { states } = await service.states(this.#caller, this.#found.name, shas)
+    const { states } = await lists.states(this.#caller, this.#found.name, shas)
     for (const sha of shas) {
       const known = states[sha]
       // What has no status at all has none of the context.

@@ -3,7 +3,7 @@ import { closing } from '../concurrency/maybe-promise.js'
 import type { Answer } from '../http/exchange.js'
 import type { Request, Route } from '../http/surface.js'
 import { repositoryName } from '../domain/repository-name.js'
-import { fullCommitId } from '../service/status-service.js'
+import { fullCommitId } from '../service/status-lists.js'
 import { LARGE_LIST_BYTES } from '../domain/status-list.js'
 import { commitFragment, commitPage, type CommitView } from './commit-page.js'
 import { partOfList, wholeList } from './status-summary.js'
@@ -17,7 +17,7 @@ const PAGE_BYTES = 1000
 const RELOAD_SECONDS = 10
 
 export function commitRoutes(pageContext: PageContext): readonly Route[] {
-  const { base, service, log, address, logger } = pageContext
+  const { base, lists, log, address, logger } = pageContext
   // Many look at a commit that has just been pushed.
   const known = new LRUCache<string, Answer>({
     maxSize: pageContext.shares.pages,
@@ -33,7 +33,7 @@ export function commitRoutes(pageContext: PageContext): readonly Route[] {
   ): Promise<Answer> => {
     const frame = await frameOf(pageContext, request)
     const { owner = '', repo = '', sha = '' } = request.params
-    const read = await service.list(callerOf(frame), repositoryName(owner, repo), () => fullCommitId(sha))
+    const read = await lists.list(callerOf(frame), repositoryName(owner, repo), () => fullCommitId(sha))
     const { found, commit, list } = read
     const look = await closing(list, async () => {
       const query = queryOf(request)
@@ -46,7 +46,7 @@ export function commitRoutes(pageContext: PageContext): readonly Route[] {
       const remembered = identity === undefined ? undefined : known.get(key)
       if (remembered) return remembered
       // With who reported, which the list that is sent does not say.
-      const shown = list.length > LARGE_LIST_BYTES ? await partOfList(list) : wholeList(await service.storedList(read))
+      const shown = list.length > LARGE_LIST_BYTES ? await partOfList(list) : wholeList(await lists.storedList(read))
       return { key, ...form, ...at, ...shown }
     })
     if ('status' in look) return look

@@ -12,7 +12,7 @@ import type { MaybeSync } from '../concurrency/maybe-promise.js'
 import type { FailureBudget } from '../contracts/failure-budget.js'
 import type { Logger } from '../contracts/logger.js'
 import type { Caller } from '../service/repository-access.js'
-import type { StatusService } from '../service/status-service.js'
+import type { StatusLists } from '../service/status-lists.js'
 import type { PageFrame } from './html/layout.js'
 import type { ReadableRepositories } from './readable-repositories.js'
 import type { Visitors } from './visitor.js'
@@ -23,7 +23,7 @@ export interface PageContext {
   readonly base: string
   /** Whether a proxy may have taken the base off. */
   readonly isBaseOptional: boolean
-  readonly service: StatusService
+  readonly lists: StatusLists
   readonly refs: Refs
   readonly log: CommitLog
   /** Absent where the host finds repositories in a way of its own, which cannot list them. */

@@ -12,12 +12,12 @@ export interface ShownBranch {
 
 /** The branch that HEAD names, or where that has no commit yet, the first one. */
 export async function defaultBranch(
-  { refs, log, service }: Pick<PageContext, 'refs' | 'log' | 'service'>,
+  { refs, log, lists }: Pick<PageContext, 'refs' | 'log' | 'lists'>,
   repository: Repository,
 ): Promise<ShownBranch> {
   const commitOf = async (name: string): Promise<ObjectId | undefined> => {
     const found = await refs.resolve(repository, name)
-    return found && (await service.hasCommit(repository, found)) ? found : undefined
+    return found && (await lists.hasCommit(repository, found)) ? found : undefined
   }
   const [branch, head] = await Promise.all([refs.defaultBranch(repository), commitOf('HEAD')])
   if (head) return { branch, start: head }

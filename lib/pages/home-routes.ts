@@ -50,13 +50,13 @@ export function homeRoutes(pageContext: PageContext): readonly Route[] {
  * @returns `undefined` where the caller may not read it: the list may be from before it was made private, or removed
  */
 async function toRow(pageContext: PageContext, caller: Caller, name: RepositoryName): Promise<HomeRow | undefined> {
-  const { service, log, logger } = pageContext
+  const { lists, log, logger } = pageContext
   const nothing = { name, branch: undefined, commit: undefined }
   try {
-    const { repository } = await service.find(caller, name)
+    const { repository } = await lists.find(caller, name)
     const { branch, start: commit } = await defaultBranch(pageContext, repository)
     if (!commit) return { name, branch, commit: undefined, state: null }
-    const { states } = await service.states(caller, name, [commit.hex])
+    const { states } = await lists.states(caller, name, [commit.hex])
     return { name, branch, commit: await log.one(repository, commit), state: states[commit.hex]?.state ?? null }
   } catch (error) {
     if (error instanceof ServiceError && error.status < 500) return undefined

@@ -11,7 +11,7 @@ import { MAX_COMMITS, repositoryPage } from './repository-page.js'
 import { defaultBranch } from './default-branch.js'
 
 export function repositoryRoutes(pageContext: PageContext): readonly Route[] {
-  const { base, service, log, address } = pageContext
+  const { base, lists, log, address } = pageContext
   return [
     {
       name: 'page',
@@ -21,7 +21,7 @@ export function repositoryRoutes(pageContext: PageContext): readonly Route[] {
         const frame = await frameOf(pageContext, request)
         const caller = callerOf(frame)
         const { owner = '', repo = '' } = request.params
-        const { name, repository } = await service.find(caller, repositoryName(owner, repo))
+        const { name, repository } = await lists.find(caller, repositoryName(owner, repo))
         const query = queryOf(request)
         const skip = skipOf(query)
         const asked = query.get('ref') ?? ''
@@ -32,7 +32,7 @@ export function repositoryRoutes(pageContext: PageContext): readonly Route[] {
         const commits = start ? await log.list(repository, start, { skip, limit: MAX_COMMITS + 1 }) : []
         const shown = commits.slice(0, MAX_COMMITS)
         const shas = shown.map(({ sha }) => sha).slice(0, MAX_STATES)
-        const { states }: CommitStates = shas.length === 0 ? { states: {} } : await service.states(caller, name, shas)
+        const { states }: CommitStates = shas.length === 0 ? { states: {} } : await lists.states(caller, name, shas)
         const page = repositoryPage({
           base,
           name,
@@ -67,6 +67,6 @@ async function startOf(
     return { ref, ...shown }
   }
   const start = await pageContext.refs.resolve(repository, asked)
-  if (start && (await pageContext.service.hasCommit(repository, start))) return { ref: asked, start }
+  if (start && (await pageContext.lists.hasCommit(repository, start))) return { ref: asked, start }
   throw new ServiceError('path_unknown', { text: 'branch or tag not found' })
 }

@@ -16,7 +16,7 @@ import { noopMeter } from '../../lib/contracts/meter.js'
 import type { GrantKey } from '../../lib/contracts/records.js'
 import { repositoryName, type RepositoryName } from '../../lib/domain/repository-name.js'
 import { StatusEvents } from '../../lib/service/status-events.js'
-import { StatusService } from '../../lib/service/status-service.js'
+import { StatusLists } from '../../lib/service/status-lists.js'
 import { LevelDatabase } from '../../lib/store/level/database.js'
 import { LevelStore } from '../../lib/store/level/level-store.js'
 
@@ -168,7 +168,7 @@ t.test('A grant outlives the process, and so does its end', async (t) => {
  * A service on repositories `alice/open`, `alice/closed` and one that cannot be looked up, with a damaged grant of
  * bob's on bob2's.
  */
-async function makeService(t: Test): Promise<{ service: StatusService; store: LevelStore; errors: string[] }> {
+async function makeService(t: Test): Promise<{ service: StatusLists; store: LevelStore; errors: string[] }> {
   const folder = t.testdir({
     repositories: {
       alice: { 'open.git': { 'git-daemon-export-ok': '' }, 'closed.git': {} },
@@ -203,7 +203,7 @@ async function makeService(t: Test): Promise<{ service: StatusService; store: Le
     meter: noopMeter,
     maxContexts: 1000,
   }
-  return { service: new StatusService(parts), store, errors }
+  return { service: new StatusLists(parts), store, errors }
 }
 
 t.test('A public repository gives everybody read; a missing one gives nobody anything', async (t) => {

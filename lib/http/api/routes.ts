@@ -5,7 +5,8 @@ import { parseVerdictQuery } from '../../domain/verdict/rule.js'
 import { ServiceError } from '../../errors.js'
 import type { InFlight } from '../../service/in-flight.js'
 import type { Caller } from '../../service/repository-access.js'
-import { fullCommitId, type LocatedList, type StatusService } from '../../service/status-service.js'
+import { fullCommitId, type LocatedList, type StatusLists } from '../../service/status-lists.js'
+import type { StatusReports } from '../../service/status-reports.js'
 import type { Authentication } from '../authentication.js'
 import { readJson, receiveReport } from '../body.js'
 import { digestOf } from '../digest.js'
@@ -14,7 +15,8 @@ import { originForm, queryOf } from '../request-target.js'
 import type { Operation, Request, Surface } from '../surface.js'
 
 export interface ApiDependencies {
-  readonly service: StatusService
+  readonly lists: StatusLists
+  readonly reports: StatusReports
   readonly authentication: Authentication
   readonly inFlight: InFlight
   /** `undefined` when the service accepts reports, else the reason. */
@@ -31,11 +33,11 @@ const OURS = /^\/api\/v1(?:[/?]|$)/
 const ALONE = /^\/(?:api\/v1|healthz)(?:[/?]|$)/
 
 /** The strict API. The first check of an operation that fails decides (api.md); here the status codes of each. */
-export function strictApi({ service, authentication, inFlight, unavailableReason }: ApiDependencies): Surface {
+export function strictApi({ lists, reports, authentication, inFlight, unavailableReason }: ApiDependencies): Surface {
   const list: Operation = (request) => {
     const [name, sha] = commitOf(request)
     const caller = authentication.caller(request) // 401, 403, 429
-    const listOf = (known: Caller) => service.list(known, name, () => fullCommitId(sha)) // 401, 404, 422
+    const listOf = (known: Caller) => lists.list(known, name, () => fullCommitId(sha)) // 401, 404, 422
     const found = caller instanceof Promise ? caller.then(listOf) : listOf(caller)
     return found instanceof Promise ? found.then(listed) : listed(found)
   }
@@ -45,7 +47,7 @@ export function strictApi({ service, authentication, inFlight, unavailableReason
   const verdict: Operation = async (request) => {
     const caller = await authentication.caller(request) // 401, 403, 429
     const readRule = () => parseVerdictQuery(queryOf(request.url)) // 422
-    const judged = await service.verdict(caller, ...commitOf(request), readRule) // 401, 404, 422
+    const judged = await lists.verdict(caller, ...commitOf(request), readRule) // 401, 404, 422
     const { expiresIn } = judged
     return { ...tagged(judged.verdict), isPending: judged.verdict.verdict === 'pending', expiresIn }
   }
@@ -56,7 +58,7 @@ export function strictApi({ service, authentication, inFlight, unavailableReason
     const shas = query.getAll('sha')
     const readFailed = () => failedAsked(query.getAll('failed')) // 422
     const [name] = commitOf(request)
-    const found = await service.states(caller, name, shas, readFailed) // 401, 404, 422
+    const found = await lists.states(caller, name, shas, readFailed) // 401, 404, 422
     // What everybody may read, pages of others may show: a log of cgit marks its commits.
     const headers = caller.user === undefined ? { 'Access-Control-Allow-Origin': '*' } : {}
     return { ...tagged(found), headers }
@@ -70,7 +72,7 @@ export function strictApi({ service, authentication, inFlight, unavailableReason
         () => readJson(request, response), // checks 5, 6: 413, 400
         () => authentication.caller(request), // check 1 again, when the body was late
       )
-    const { status } = await service.report(caller, ...commitOf(request), readBody) // checks 2 to 9: 401, 403, 404, 422
+    const { status } = await reports.report(caller, ...commitOf(request), readBody) // checks 2 to 9: 401, 403, 404, 422
     return { status: 201, body: toApiStatus(status), reporter: status.reporter }
   }
 

@@ -12,7 +12,8 @@ import type { ReportShape } from '../../domain/report.js'
 import type { RepositoryName } from '../../domain/repository-name.js'
 import type { InFlight } from '../../service/in-flight.js'
 import type { VisibleRepository } from '../../service/repository-access.js'
-import type { LocatedCommit, StatusService } from '../../service/status-service.js'
+import type { LocatedCommit, StatusLists } from '../../service/status-lists.js'
+import type { StatusReports } from '../../service/status-reports.js'
 import { readBytes, receiveReport } from '../body.js'
 import type { Answer } from '../exchange.js'
 import type { Call } from './api.js'
@@ -23,7 +24,8 @@ import type { Projects } from './projects.js'
 const USUAL_BRANCH = 'main'
 
 export interface OperationsDependencies {
-  readonly service: StatusService
+  readonly lists: StatusLists
+  readonly reports: StatusReports
   readonly refs: Refs
   readonly contents: CommitContents
   readonly projects: Projects
@@ -52,8 +54,8 @@ export class Operations {
    * @returns `undefined` for what is no name
    */
   named({ caller }: Call, id: string): MaybePromise<RepositoryName | undefined> {
-    const { projects, service } = this.#dependencies
-    return projects.find(id, (name) => service.find(caller, name))
+    const { projects, lists } = this.#dependencies
+    return projects.find(id, (name) => lists.find(caller, name))
   }
 
   /**
@@ -66,8 +68,8 @@ export class Operations {
     sha: string,
     shapeOf: (body: Buffer) => ReportShape,
   ): Promise<{ found: VisibleRepository; status: StoredStatus }> {
-    const { service, inFlight } = this.#dependencies
-    return await service.report(caller, name, sha, () =>
+    const { reports, inFlight } = this.#dependencies
+    return await reports.report(caller, name, sha, () =>
       receiveReport(inFlight, async () => shapeOf(await readBytes(request, response)), authenticate),
     )
   }
@@ -82,13 +84,13 @@ export class Operations {
     ref: string,
     formOf: (at: LocatedCommit) => MaybePromise<ListForm>,
   ): MaybePromise<Answer> {
-    return chain(this.#dependencies.service.list(caller, name, this.#commitOf(ref)), (at) =>
+    return chain(this.#dependencies.lists.list(caller, name, this.#commitOf(ref)), (at) =>
       this.#listing.answer(at.list, () => formOf(at)),
     )
   }
 
   async commit({ caller }: Call, name: RepositoryName | undefined, ref: string): Promise<LocatedCommit> {
-    return await this.#dependencies.service.findCommit(caller, name, this.#commitOf(ref))
+    return await this.#dependencies.lists.findCommit(caller, name, this.#commitOf(ref))
   }
 
   async content({ found, commit }: LocatedCommit): Promise<CommitContent> {
@@ -96,7 +98,7 @@ export class Operations {
   }
 
   async repository({ caller }: Call, name: RepositoryName | undefined): Promise<VisibleRepository> {
-    return await this.#dependencies.service.find(caller, name)
+    return await this.#dependencies.lists.find(caller, name)
   }
 
   defaultBranch({ repository }: VisibleRepository): MaybePromise<string> {

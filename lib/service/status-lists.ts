@@ -1,26 +1,19 @@
-import { coversContext } from '../auth/token-limits.js'
 import {
   combinedState,
   type CommitState,
   type CommitStates,
   MAX_STATES,
-  type Report,
-  type Reporter,
-  toApiStatus,
   type StoredStatus,
 } from '../domain/commit-status.js'
 import { ServiceError, toServiceError } from '../errors.js'
 import type { ConfirmedCommits } from '../git/confirmed-commits.js'
-import type { Refs } from '../git/refs.js'
 import { parseObjectId, type ObjectId } from '../domain/object-id.js'
 import type { Access } from '../contracts/access-policy.js'
 import type { Clock } from '../contracts/clock.js'
 import { chain, type MaybePromise } from '../concurrency/maybe-promise.js'
-import type { Meter } from '../contracts/meter.js'
 import type { Repository } from '../contracts/repositories.js'
 import type { WholeStore } from '../contracts/store.js'
-import { parseFields, parseShape, parseState } from '../domain/report.js'
-import { HOST_USER, type RepositoryName } from '../domain/repository-name.js'
+import type { RepositoryName } from '../domain/repository-name.js'
 import type { SentList, StoredList } from '../domain/status-list.js'
 import { VerdictBuilder, type Verdict } from '../domain/verdict/verdict.js'
 import type { VerdictRule } from '../domain/verdict/rule.js'
@@ -31,31 +24,12 @@ import {
   type VisibleRepository,
   type RepositoryAccessDependencies,
 } from './repository-access.js'
-import { RepositoryLeases, type Lease } from './repository-leases.js'
-import type { StatusEvents } from './status-events.js'
 
 /** What a commit was found to be. */
 export interface JudgedCommit {
   readonly verdict: Verdict
   /** Milliseconds after which it may be another one although nobody reports; `Infinity`: never. */
   readonly expiresIn: number
-}
-
-/** A report, and who sent it. */
-type SentReport = Report & { readonly reporter: Reporter }
-
-/** What a status remembers of who reported it. */
-export function reporterOf({ user = HOST_USER, tokenId }: Caller): Reporter {
-  return { user, token: tokenId ?? null }
-}
-
-/** The body of a report. */
-export interface ReportBody {
-  readonly body: unknown
-  /** Whether it arrived so late that what was found before may have changed: it is looked at again. */
-  readonly isLate: boolean
-  /** Who sends it, by a second look at the credentials of one that is late. */
-  readonly caller?: Caller
 }
 
 /** Which commit of a repository is meant. */
@@ -73,70 +47,28 @@ export interface LocatedList extends LocatedCommit {
   readonly list: SentList
 }
 
-export interface StatusServiceDependencies extends RepositoryAccessDependencies {
+export interface StatusListsDependencies extends RepositoryAccessDependencies {
   readonly commits: ConfirmedCommits
-  readonly refs: Pick<Refs, 'forget'>
-  readonly store: Pick<WholeStore, 'statuses' | 'renameRepository' | 'deleteRepository'>
-  /** Told of each report that has been saved, before whoever sent it. */
-  readonly saved: (repository: RepositoryName, commit: ObjectId) => void
-  readonly events: StatusEvents
+  readonly store: Pick<WholeStore, 'statuses'>
   readonly clock: Clock
-  readonly meter: Meter
   /** How many contexts of a commit reports may make. */
   readonly maxContexts: number
 }
 
 /**
- * The two operations and their rules. Each reads as the list of its checks in the order of the specification
- * ("Endpoints"); the first that fails decides.
+ * Lists of statuses, and what follows from them: states and verdicts. Each operation reads as the list of its checks in
+ * the order of the specification ("Endpoints"); the first that fails decides.
  */
-export class StatusService {
-  readonly #dependencies: StatusServiceDependencies
+export class StatusLists {
+  readonly #dependencies: StatusListsDependencies
   readonly #access: RepositoryAccess
-  readonly #leases = new RepositoryLeases()
   readonly #evaluations: Evaluations
 
-  constructor(dependencies: StatusServiceDependencies) {
+  constructor(dependencies: StatusListsDependencies) {
     this.#dependencies = dependencies
     const { statuses } = dependencies.store
     this.#evaluations = new Evaluations((name, commit) => statuses.pages(name, commit))
     this.#access = new RepositoryAccess(dependencies)
-  }
-
-  /**
-   * Saves the report of a check. It is on disk once this has resolved.
-   * @param name `undefined` for a name that breaks the name rules
-   * @param readBody reads the report; called when the checks before it have passed, and not before. What it throws
-   *   decides, so it is also where a caller whose body is late is authenticated again
-   * @throws ServiceError
-   */
-  async report(
-    caller: Caller,
-    name: RepositoryName | undefined,
-    sha: string,
-    readBody: () => Promise<ReportBody>,
-  ): Promise<{ found: VisibleRepository; status: StoredStatus }> {
-    const lease = name && this.#leases.take(name)
-    try {
-      let found = await this.#access.find(caller, name, 'write')
-      const commit = fullCommitId(sha)
-      const { body, isLate, caller: latest = caller } = await readBody()
-      if (isLate) found = await this.#access.find(latest, name, 'write')
-      const shape = parseShape(body)
-      const state = parseState(shape.state)
-      await this.#confirm(found.repository, commit)
-      const report = parseFields(state, shape)
-      if (latest.limits && !coversContext(latest.limits, report.context)) throw new ServiceError('context_denied')
-      const sent = { ...report, reporter: reporterOf(latest) }
-      return { found, status: await this.#save(found.name, lease, commit, sent) }
-    } catch (error) {
-      // The answer of a check that has failed stands; what else went wrong did with a repository that has gone.
-      const isRefusal = error instanceof ServiceError && error.status < 500
-      throw lease?.revoked && !isRefusal ? new ServiceError('repository_not_found', { cause: error }) : error
-      /* c8 ignore next -- V8 counts a way out of the catch that there is not */
-    } finally {
-      if (lease) this.#leases.release(lease)
-    }
   }
 
   /**
@@ -157,7 +89,7 @@ export class StatusService {
     return chain(this.find(caller, name), (found) =>
       chain(commitOf(found.repository), (commit) => {
         const at = { found, commit }
-        const confirmed = this.#confirm(found.repository, commit)
+        const confirmed = confirm(this.#dependencies.commits, found.repository, commit)
         return confirmed ? confirmed.then(() => at) : at
       }),
     )
@@ -203,8 +135,8 @@ export class StatusService {
   /**
    * The combined states of commits. Checked as `list`, but that a commit which is not there is left out.
    * @param shas 1 to `MAX_STATES` full commit ids
-   * @param readFailed tells how many contexts that failed are told of each, `undefined`: none are; called once the
-   *   commit ids have been found to be some
+   * @param readFailed how many contexts that failed are named for each, `undefined`: none; called once the commit ids
+   *   have been found to be some
    * @throws ServiceError, and what `readFailed` throws
    */
   async states(
@@ -233,7 +165,7 @@ export class StatusService {
 
   /**
    * Judges a commit. The checks are those of a list.
-   * @param readRule tells the rule; called once `sha` has been found to be a commit id
+   * @param readRule the rule; called once `sha` has been found to be a commit id
    * @throws ServiceError, and what `readRule` throws
    */
   async verdict(
@@ -245,7 +177,7 @@ export class StatusService {
     const { name: found, repository } = await this.find(caller, name)
     const commit = fullCommitId(sha)
     const rule = readRule()
-    await this.#confirm(repository, commit)
+    await confirm(this.#dependencies.commits, repository, commit)
     const { clock, maxContexts } = this.#dependencies
     const judged = await stored(
       this.#evaluations.run(
@@ -259,60 +191,11 @@ export class StatusService {
   }
 
   /**
-   * Moves all statuses and grants of a repository to another name, not its own, all or none. Reports that are under
-   * way to the old name are moved too, or refused as for a repository that does not exist.
-   * @throws ServiceError
-   */
-  async rename(from: RepositoryName, to: RepositoryName): Promise<void> {
-    this.#leases.revoke(from)
-    this.#forgetWhatWasRead()
-    await stored(this.#dependencies.store.renameRepository(from, to))
-  }
-
-  /**
-   * Removes all statuses and grants of a repository, all or none. Reports that are under way to it are removed too, or
-   * refused as for a repository that does not exist.
-   * @throws ServiceError
-   */
-  async delete(name: RepositoryName): Promise<void> {
-    this.#leases.revoke(name)
-    this.#forgetWhatWasRead()
-    await stored(this.#dependencies.store.deleteRepository(name))
-  }
-
-  /**
    * The right of a caller (without a user: of everybody) on a repository. What cannot be determined is `none`, and so
    * is the right on a repository that does not exist.
    */
   async access(caller: Caller, name: RepositoryName): Promise<Access> {
     return await this.#access.rightOf(caller, name)
-  }
-
-  /** Whether the lease still holds and the place in the store's queue are decided in one go, with no await between. */
-  async #save(
-    name: RepositoryName,
-    lease: Lease | undefined,
-    commit: ObjectId,
-    report: SentReport,
-  ): Promise<StoredStatus> {
-    if (lease?.revoked) throw new ServiceError('repository_not_found')
-    const { store, clock, saved, events, meter, maxContexts } = this.#dependencies
-    const { status, previous } = await stored(store.statuses.save(name, commit, report, clock.now(), maxContexts))
-    meter.statusReported(status.state)
-    saved(name, commit)
-    events.emit(() => ({
-      repository: name.full,
-      status: toApiStatus(status),
-      previous: previous && toApiStatus(previous),
-      reporter: report.reporter,
-      ...(status.pending_since !== undefined && { pending_since: status.pending_since }),
-    }))
-    return status
-  }
-
-  #forgetWhatWasRead(): void {
-    this.#dependencies.commits.forget()
-    this.#dependencies.refs.forget()
   }
 
   #read(name: RepositoryName, commit: ObjectId): MaybePromise<SentList> {
@@ -322,7 +205,7 @@ export class StatusService {
 
   /**
    * Whether a repository has a commit.
-   * @throws ServiceError when it cannot be told
+   * @throws ServiceError when it cannot be determined
    */
   async hasCommit(repository: Repository, commit: ObjectId): Promise<boolean> {
     return await this.#isThere(repository, commit)
@@ -335,12 +218,20 @@ export class StatusService {
       throw new ServiceError('repository_unreadable', { cause })
     }
   }
+}
 
-  /** A promise, which is dear where there are many requests, only of a commit that is not remembered. */
-  #confirm(repository: Repository, commit: ObjectId): Promise<void> | undefined {
-    const known = this.#dependencies.commits.has(repository, commit)
-    return known === true ? undefined : isThere(known)
-  }
+/**
+ * Confirms that a repository has a commit. A promise, which is dear where there are many requests, only of a commit
+ * that is not remembered.
+ * @throws ServiceError
+ */
+export function confirm(
+  commits: ConfirmedCommits,
+  repository: Repository,
+  commit: ObjectId,
+): Promise<void> | undefined {
+  const known = commits.has(repository, commit)
+  return known === true ? undefined : isThere(known)
 }
 
 async function isThere(commit: boolean | Promise<boolean>): Promise<void> {
@@ -360,7 +251,8 @@ export function fullCommitId(sha: string): ObjectId {
   return commit
 }
 
-async function stored<T>(answer: Promise<T>): Promise<T> {
+/** What a store answers; its errors become those of the catalogue. */
+export async function stored<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer
   } catch (error) {
