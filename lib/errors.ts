@@ -7,7 +7,7 @@ interface CatalogueEntry {
 
 /**
  * Every way the service refuses or fails: the HTTP status and the text a client sees.
- * Sources: "Errors" and the orders of checks in http/api.md. lib/README.md has every code, http/api.md every status.
+ * Sources: "Errors" and the orders of checks in http/api/api.md, which has every status; lib/README.md has every code.
  */
 export const catalogue = {
   malformed_path: { status: 400, text: 'malformed percent-encoding in the path' },

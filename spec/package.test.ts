@@ -58,7 +58,7 @@ t.test('The package brings what is needed, and nothing of our tests', async (t) 
   }
   // What the service reads and answers with.
   for (const file of [
-    'http/openapi.json',
+    'http/api/openapi.json',
     'pages/assets/style.css',
     'pages/assets/marks.js',
     'pages/assets/icon.svg',

@@ -29,7 +29,7 @@ t.test('The pages have every setting, with its variable, default and meaning, an
 })
 
 t.test('The pages have every status of a refusal or failure, and no other', async (t) => {
-  const documented = pageTable('lib/http/api.md', 'status', 'when').map(([status]) => Number(status))
+  const documented = pageTable('lib/http/api/api.md', 'status', 'when').map(([status]) => Number(status))
   const statuses = Object.values(catalogue).map(({ status }) => status)
   t.strictSame(
     documented,

@@ -15,7 +15,7 @@ const NAME = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$/
  */
 export const HOST_USER = 'host'
 
-/** Whether `text` may name an owner ("Limits" in http/api.md). */
+/** Whether `text` may name an owner ("Limits" in http/api/api.md). */
 export function isOwnerName(text: string): boolean {
   return NAME.test(text)
 }

@@ -12,7 +12,7 @@ import {
   type StoredStatus,
 } from './commit-status.js'
 
-/** The statuses of a commit with their combined state ("List the statuses of a commit" in http/api.md). */
+/** The statuses of a commit with their combined state ("List the statuses of a commit" in http/api/api.md). */
 export interface StatusList {
   readonly state: ReturnType<typeof combinedState>
   /** Ordered by the UTF-8 bytes of `context`. */

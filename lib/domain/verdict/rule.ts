@@ -20,7 +20,7 @@ export interface VerdictQuery {
   readonly stale?: string
 }
 
-/** "Limits" in http/api.md. */
+/** "Limits" in http/api/api.md. */
 export const MAX_REQUIRED = 50
 export const MAX_USERS = 10
 

@@ -25,7 +25,7 @@ export interface ApiDependencies {
 
 /** The API as OpenAPI 3.1; its answer is without the white space of the file. */
 // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a file of ours, which a spec looks into
-const openApi = JSON.parse(readFileSync(new URL('../openapi.json', import.meta.url), 'utf8')) as object
+const openApi = JSON.parse(readFileSync(new URL('./openapi.json', import.meta.url), 'utf8')) as object
 
 const OURS = /^\/api\/v1(?:[/?]|$)/
 
