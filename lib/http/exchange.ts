@@ -125,7 +125,6 @@ export class Exchange {
     let { status } = answer
     try {
       status = await this.#stream(answer, stream)
-      /* c8 ignore next 3 -- a store that fails while a large list is sent */
     } catch (cause) {
       this.#giveUp(cause)
     }
