@@ -1,10 +1,9 @@
-import { Readable } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
 import pRetry from 'p-retry'
-import getRawBody from 'raw-body'
 import { errorMessage } from '../../../lib/errors.js'
 import type { ReportShape } from '../../../lib/domain/report.js'
 import { visible } from '../terminal/visible.js'
+import { answerText } from './answer-text.js'
 import { ReportRefused, ServiceNotReached } from './report-failure.js'
 
 /** How long one attempt may take: longer than the service itself waits for anything. */
@@ -98,9 +97,7 @@ async function attempt({ address, token, report }: Delivery, milliseconds: numbe
       body: JSON.stringify(report),
       signal: AbortSignal.timeout(milliseconds),
     })
-    text = response.body
-      ? await getRawBody(Readable.fromWeb(response.body), { limit: MAX_ANSWER_BYTES, encoding: 'utf8' })
-      : ''
+    text = await answerText(response, MAX_ANSWER_BYTES)
   } catch (cause) {
     if (isTooLarge(cause))
       throw new ReportRefused(`${origin} sends an answer without end: it is no commit-status service`, { cause })

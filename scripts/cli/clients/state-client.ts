@@ -1,8 +1,7 @@
-import { Readable } from 'node:stream'
-import getRawBody from 'raw-body'
 import { MAX_FAILED, type CommitState } from '../../../lib/domain/commit-status.js'
 import { errorMessage } from '../../../lib/errors.js'
 import { visible } from '../terminal/visible.js'
+import { answerText } from './answer-text.js'
 
 /** How long one answer may take. */
 const ANSWER_MILLISECONDS = 10_000
@@ -41,9 +40,7 @@ async function ask({ url, token, repository }: ServicePlace, path: string): Prom
       headers: { Accept: 'application/json', ...(token !== undefined && { Authorization: `Bearer ${token}` }) },
       signal: AbortSignal.timeout(ANSWER_MILLISECONDS),
     })
-    text = response.body
-      ? await getRawBody(Readable.fromWeb(response.body), { limit: MAX_ANSWER_BYTES, encoding: 'utf8' })
-      : ''
+    text = await answerText(response, MAX_ANSWER_BYTES)
   } catch (error) {
     const { cause = error } = error instanceof Error ? error : {}
     if (member(error, 'type') === 'entity.too.large')

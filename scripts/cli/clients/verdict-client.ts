@@ -1,10 +1,9 @@
-import { Readable } from 'node:stream'
-import getRawBody from 'raw-body'
 import type { StatusList } from '../../../lib/domain/status-list.js'
 import type { VerdictQuery } from '../../../lib/domain/verdict/rule.js'
 import type { Verdict } from '../../../lib/domain/verdict/verdict.js'
 import { errorMessage } from '../../../lib/errors.js'
 import { visible } from '../terminal/visible.js'
+import { answerText } from './answer-text.js'
 
 /** A list of a thousand contexts, each as long as it may be, is smaller. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
@@ -97,8 +96,7 @@ async function ask(
       headers: { Authorization: `Bearer ${token}`, Accept: 'application/json', ...headers },
       signal,
     })
-    const { body } = response
-    text = body ? await getRawBody(Readable.fromWeb(body), { limit: MAX_ANSWER_BYTES, encoding: 'utf8' }) : ''
+    text = await answerText(response, MAX_ANSWER_BYTES)
   } catch (cause) {
     if (cause instanceof Error && 'type' in cause && cause.type === 'entity.too.large')
       throw new NoAnswer(`${origin} sends an answer without end: it is no commit-status service`, { cause })
