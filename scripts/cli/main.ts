@@ -20,17 +20,23 @@ import { storeCommand } from './commands/store.js'
 import { tokenCommand } from './commands/token.js'
 import { ReportRefused, ServiceNotReached } from './clients/report-failure.js'
 import { explain } from './terminal/help.js'
+import { warn, type Io } from './terminal/io.js'
 
 /** Exit statuses: 0 done, 1 failed, 2 wrong use; 3 of a report, the service was not reached. */
 const FAILED = 1
 const WRONG_USE = 2
 const NOT_REACHED = 3
 
-/** Runs one command line and sets the exit status. Never rejects. */
-export async function main(args: readonly string[]): Promise<void> {
-  process.stdout.on('error', endWithoutOutput)
+/** The width of help where there is no terminal. */
+const USUAL_COLUMNS = 80
+
+/** Runs one command line and sets the exit status. Never rejects. @param io of a process, this one unless given */
+export async function main(args: readonly string[], io: Io = process): Promise<void> {
+  io.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    endWithoutOutput(io, error)
+  })
   // Who does not want to hear what goes wrong gets the exit status.
-  process.stderr.on('error', () => undefined)
+  io.stderr.on('error', () => undefined)
   const program = new Command('commit-status')
     .description('Records and serves check results (commit statuses) for the bare repositories of a git server.')
     .option('--config <file>', 'settings file (also COMMIT_STATUS_CONFIG)')
@@ -38,6 +44,12 @@ export async function main(args: readonly string[]): Promise<void> {
     .helpCommand(false)
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError()
+    .configureOutput({
+      writeOut: (text) => io.stdout.write(text),
+      writeErr: (text) => io.stderr.write(text),
+      getOutHelpWidth: () => io.stdout.columns ?? USUAL_COLUMNS,
+      getErrHelpWidth: () => io.stderr.columns ?? USUAL_COLUMNS,
+    })
     .exitOverride()
   // Carried out by scripts/commit-status, since this program may not be there before.
   explain(program.command('set-up').description('install and build what is missing, libgit2 above all'), {
@@ -54,12 +66,12 @@ export async function main(args: readonly string[]): Promise<void> {
     logCommand,
     signInCommand,
   ])
-    add(program)
+    add(program, io, args)
   try {
     await program.parseAsync(args, { from: 'user' })
   } catch (error) {
-    process.exitCode = exitStatus(error)
-    if (!(error instanceof CommanderError)) console.error(`commit-status: ${describeError(error)}`)
+    io.exitCode = exitStatus(error)
+    if (!(error instanceof CommanderError)) warn(io, describeError(error))
   }
 }
 
@@ -89,8 +101,8 @@ function describeError(error: unknown): string {
 }
 
 /** Quietly when the reader of our output has seen enough (`| head`). */
-function endWithoutOutput(error: NodeJS.ErrnoException): void {
-  if (error.code === 'EPIPE') process.exit()
-  console.error(`commit-status: the output cannot be written: ${errorMessage(error)}`)
-  process.exit(FAILED)
+function endWithoutOutput(io: Io, error: NodeJS.ErrnoException): void {
+  const isEnough = error.code === 'EPIPE'
+  if (!isEnough) warn(io, `the output cannot be written: ${errorMessage(error)}`)
+  io.exit(isEnough ? undefined : FAILED)
 }

@@ -5,6 +5,7 @@ import { ServiceNotRunning, remoteAdministration } from '../../../lib/admin/clie
 import { socketPath } from '../../../lib/admin/socket-path.js'
 import { StoreLocked, StoreUnavailable } from '../../../lib/errors.js'
 import { levelFolder } from '../../../lib/store/address.js'
+import type { Io } from '../terminal/io.js'
 import { currentUser } from './change-log.js'
 import { lockHolder } from './lock-holder.js'
 import { retryWhileLocked } from './retry-while-locked.js'
@@ -16,16 +17,17 @@ export type Use<T> = (administration: Administration, by: Actor, over: AbortSign
  * @param use gets who the admin is, to say it with every change, and a signal that is given when it is over:
  *   through a service at its end, in the store when it is interrupted, since there something is to be put in order then
  */
-export async function administer<T>(command: Command, use: Use<T>): Promise<T> {
+export async function administer<T>(io: Io, command: Command, use: Use<T>): Promise<T> {
   // Only here: what checks settings is half of what a command loads that has none.
   const { settingsOf } = await import('./command-settings.js')
-  const settings = settingsOf(command)
+  const settings = settingsOf(io, command)
   const folder = levelFolder(settings.store)
   const by = currentUser()
   const atHand = async (): Promise<T> => {
     // Only here: a command that the service carries out, or that reports over HTTP, does without LevelDB.
     const { withLocalAdministration: inStore } = await import('./local.js')
     return await inStore(
+      io,
       settings,
       folder,
       async (administration, interrupted) => await use(administration, by, interrupted),

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import type { Actor } from '../../../lib/admin/audit-log.js'
 import { errorMessage } from '../../../lib/errors.js'
 import { silentLogger, type Logger } from '../../../lib/contracts/logger.js'
+import { warn, type Io } from '../terminal/io.js'
 
 /** Where changes are written down that are made while no service runs, and so none has a log. */
 export function changeLogPath(storeFolder: string): string {
@@ -11,7 +12,7 @@ export function changeLogPath(storeFolder: string): string {
 }
 
 /** Writes the lines that the service would log, in the same form, to a file that only its owner can read. */
-export function changeLog(storeFolder: string): Logger {
+export function changeLog(io: Io, storeFolder: string): Logger {
   const path = changeLogPath(storeFolder)
   return {
     ...silentLogger,
@@ -20,18 +21,20 @@ export function changeLog(storeFolder: string): Logger {
         mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
         appendFileSync(path, `${lineOf(facts, message)}\n`, { mode: 0o600 })
       } catch (error) {
-        console.error(`commit-status: done, but it could not be noted in ${path}: ${errorMessage(error)}`)
+        warn(io, `done, but it could not be noted in ${path}: ${errorMessage(error)}`)
       }
     },
   }
 }
 
 /** The same lines, where the store is a database and has no folder to keep them in. */
-export const changesOnStandardError: Logger = {
-  ...silentLogger,
-  info(facts, message) {
-    console.error(lineOf(facts, message))
-  },
+export function changesOnStandardError({ stderr }: Io): Logger {
+  return {
+    ...silentLogger,
+    info(facts, message) {
+      stderr.write(`${lineOf(facts, message)}\n`)
+    },
+  }
 }
 
 function lineOf(facts: object, message: string): string {

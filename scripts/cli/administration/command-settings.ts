@@ -1,17 +1,18 @@
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
+import type { Io } from '../terminal/io.js'
 import { readSettings, type Settings } from '../../../lib/stand-alone/settings.js'
 
-/** Folder of the project: this file is compiled to build/scripts/cli/connection. */
-const HOME = fileURLToPath(new URL('../../../..', import.meta.url))
+/** Folder of the project. */
+const HOME = fileURLToPath(new URL('.', import.meta.resolve('commit-status-service/package.json')))
 
 /** The settings of a command: the same as those of the service. */
-export function settingsOf(command: Command): Settings {
+export function settingsOf(io: Io, command: Command): Settings {
   const { config } = command.optsWithGlobals<{ config?: string }>()
   return readSettings({
-    environment: process.env,
+    environment: io.env,
     home: HOME,
-    directory: process.cwd(),
+    directory: io.cwd(),
     ...(config !== undefined && { file: config }),
   })
 }

@@ -1,13 +1,16 @@
+import type { Io } from '../terminal/io.js'
 import { onStopSignal } from './stop-signals.js'
 
 /** Lets work of this process end in order when a signal says so; a second signal ends the process at once. */
 export class Interruption {
+  readonly #io: Io
   readonly #controller = new AbortController()
   readonly #forget: () => void
   #name: NodeJS.Signals | undefined
 
-  constructor() {
-    this.#forget = onStopSignal(['SIGINT', 'SIGTERM', 'SIGHUP'], (name) => {
+  constructor(io: Io) {
+    this.#io = io
+    this.#forget = onStopSignal(io, ['SIGINT', 'SIGTERM', 'SIGHUP'], (name) => {
       this.#name = name
       this.#controller.abort(new Error(`interrupted by ${name}`))
     })
@@ -22,6 +25,6 @@ export class Interruption {
    */
   end(): void {
     this.#forget()
-    if (this.#name !== undefined) process.kill(process.pid, this.#name)
+    if (this.#name !== undefined) this.#io.kill(this.#io.pid, this.#name)
   }
 }

@@ -4,25 +4,27 @@ import { openAdministration } from '../../../lib/embedding/open-administration.j
 import { StoreUnavailable } from '../../../lib/errors.js'
 import { silentLogger, type Logger } from '../../../lib/contracts/logger.js'
 import type { Settings } from '../../../lib/stand-alone/settings.js'
+import { warn, type Io } from '../terminal/io.js'
 import { visible } from '../terminal/visible.js'
 import { changeLog, changesOnStandardError } from './change-log.js'
 import { Interruption } from './interruption.js'
 
 /** Does what an admin asked for in the store itself, while no service has it open. */
 export async function withLocalAdministration<T>(
+  io: Io,
   settings: Settings,
   folder: string | undefined,
   use: (administration: Administration, interrupted: AbortSignal) => Promise<T>,
 ): Promise<T> {
   if (folder !== undefined) await refuseForeign(folder)
   // As in the service: files of the store are its user's alone.
-  process.umask(0o077)
-  const interruption = new Interruption()
+  io.umask(0o077)
+  const interruption = new Interruption(io)
   try {
     const { signal } = interruption
     const opened = await openAdministration(settings, {
-      auditLogger: folder === undefined ? changesOnStandardError : changeLog(folder),
-      storeLogger: onStandardError,
+      auditLogger: folder === undefined ? changesOnStandardError(io) : changeLog(io, folder),
+      storeLogger: onStandardError(io),
       stopping: signal,
     })
     try {
@@ -36,13 +38,15 @@ export async function withLocalAdministration<T>(
 }
 
 /** What an admin must know of the store is said beside what the command prints. */
-const onStandardError: Logger = {
-  ...silentLogger,
-  error(facts, message) {
-    console.error(`commit-status: ${message}`)
-    if ('damage' in facts && Array.isArray(facts.damage))
-      for (const words of facts.damage) console.error(`  ${visible(String(words))}`)
-  },
+function onStandardError(io: Io): Logger {
+  return {
+    ...silentLogger,
+    error(facts, message) {
+      warn(io, message)
+      if ('damage' in facts && Array.isArray(facts.damage))
+        for (const words of facts.damage) io.stderr.write(`  ${visible(String(words))}\n`)
+    },
+  }
 }
 
 /** What root writes into the service's store, the service could not read any more. */

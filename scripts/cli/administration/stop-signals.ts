@@ -1,4 +1,5 @@
 import { constants } from 'node:os'
+import type { Io } from '../terminal/io.js'
 
 /**
  * How long the same signal counts as the first one: a terminal and `kill` to a process group signal npm and this
@@ -11,18 +12,22 @@ const REPEAT_MILLISECONDS = 1000
  * once, also where the system does not do so by itself, as with the first process of a container.
  * @returns lets go of the signals
  */
-export function onStopSignal(names: readonly NodeJS.Signals[], stop: (name: NodeJS.Signals) => void): () => void {
+export function onStopSignal(
+  io: Io,
+  names: readonly NodeJS.Signals[],
+  stop: (name: NodeJS.Signals) => void,
+): () => void {
   let first: { readonly name: NodeJS.Signals; readonly at: number } | undefined
   const listener = (name: NodeJS.Signals): void => {
     if (!first) {
       first = { name, at: performance.now() }
       stop(name)
     } else if (name !== first.name || performance.now() - first.at > REPEAT_MILLISECONDS) {
-      process.exit(128 + constants.signals[name])
+      io.exit(128 + constants.signals[name])
     }
   }
-  for (const name of names) process.on(name, listener)
+  for (const name of names) io.on(name, listener)
   return () => {
-    for (const name of names) process.off(name, listener)
+    for (const name of names) io.off(name, listener)
   }
 }

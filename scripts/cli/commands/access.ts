@@ -1,9 +1,10 @@
 import { Argument, type Command } from 'commander'
 import { administer } from '../administration/administer.js'
 import { explain } from '../terminal/help.js'
+import type { Io } from '../terminal/io.js'
 import { printRecords } from '../terminal/output.js'
 
-export function accessCommand(program: Command): void {
+export function accessCommand(program: Command, io: Io): void {
   const access = program
     .command('access')
     .helpCommand(false)
@@ -16,7 +17,7 @@ export function accessCommand(program: Command): void {
     .argument('<user>')
     .addArgument(new Argument('<access>').choices(['read', 'write']))
     .action(async (on: string, user: string, level: string, _options: unknown, command: Command) => {
-      await administer(command, async (administration, by) => {
+      await administer(io, command, async (administration, by) => {
         await administration.grantAccess(on, user, level, by)
       })
     })
@@ -35,7 +36,7 @@ export function accessCommand(program: Command): void {
     .argument('<owner[/repo]>')
     .argument('<user>')
     .action(async (on: string, user: string, _options: unknown, command: Command) => {
-      await administer(command, async (administration, by) => {
+      await administer(io, command, async (administration, by) => {
         await administration.revokeAccess(on, user, by)
       })
     })
@@ -48,8 +49,13 @@ export function accessCommand(program: Command): void {
     .argument('[owner[/repo]]')
     .option('--json', 'print a JSON object for each')
     .action(async (on: string | undefined, options: { json?: true }, command: Command) => {
-      const grants = await administer(command, async (administration) => await administration.listAccess(on ?? null))
+      const grants = await administer(
+        io,
+        command,
+        async (administration) => await administration.listAccess(on ?? null),
+      )
       printRecords(
+        io,
         grants,
         { ON: (grant) => grant.on, USER: (grant) => grant.user, ACCESS: (grant) => grant.access },
         options.json,

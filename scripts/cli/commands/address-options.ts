@@ -4,6 +4,7 @@ import { errorMessage } from '../../../lib/errors.js'
 import { parseObjectId } from '../../../lib/domain/object-id.js'
 import { parseRepositoryName } from '../../../lib/domain/repository-name.js'
 import { CheckoutError, clonedRepository, headCommit } from '../git/checkout.js'
+import { pathIn, type Io } from '../terminal/io.js'
 import { hasMore, isToken, serviceAddress } from '../clients/service-address.js'
 
 /** Where the service of a command is that speaks to it over HTTP, and as whom. */
@@ -12,10 +13,20 @@ export interface AddressOptions {
   readonly tokenFile?: string
 }
 
-/** The option that names a service. */
+/** The option that names a service; the environment is for `givenUrl`, since commander looks at the process's own. */
 export function urlOption(): Option {
-  return new Option('--url <base>', 'address of the service').env('COMMIT_STATUS_URL').argParser(address)
+  return new Option('--url <base>', 'address of the service (env: COMMIT_STATUS_URL)').argParser(address)
 }
+
+/** The address that an option or else the environment gives; ends the command when it is none. */
+export function givenUrl({ env }: Io, command: Command, url: URL | undefined): URL | undefined {
+  const { COMMIT_STATUS_URL: text } = env
+  if (url !== undefined || text === undefined) return url
+  const from = `option '--url <base>' value '${text}' from env 'COMMIT_STATUS_URL'`
+  return serviceAddress(text) ?? command.error(`error: ${from} is invalid. ${ADDRESS_FORM}`)
+}
+
+const ADDRESS_FORM = 'It must be like https://status.example.com.'
 
 /** Adds the options of `AddressOptions`. */
 export function addressed(command: Command): Command {
@@ -26,16 +37,17 @@ export function addressed(command: Command): Command {
 
 /** The commit that a command is about, by default the one that is checked out; ends the command when it is wrong. */
 export async function commitAsked(
+  io: Io,
   command: Command,
   repository: string | undefined,
   sha: string | undefined,
   { url, tokenFile }: AddressOptions,
 ): Promise<{ url: URL; token: string; repository: string; sha: string }> {
-  const base = checkedUrl(command, url)
-  const token = await givenToken(command, tokenFile)
+  const base = checkedUrl(io, command, url)
+  const token = await givenToken(io, command, tokenFile)
   if (token === undefined) command.error('error: no token: set COMMIT_STATUS_TOKEN, or give --token-file')
-  const name = repository ?? (await fromCheckout(command, 'repository', clonedRepository))
-  const commit = sha ?? (await fromCheckout(command, 'commit', headCommit))
+  const name = repository ?? (await fromCheckout(command, 'repository', async () => await clonedRepository(io)))
+  const commit = sha ?? (await fromCheckout(command, 'commit', async () => await headCommit(io)))
   if (!parseRepositoryName(name)) command.error(`error: ${JSON.stringify(name)} is no repository name: <owner>/<repo>`)
   if (!parseObjectId(commit))
     command.error(`error: ${JSON.stringify(commit)} is not a full 40 or 64 character hex commit id`)
@@ -43,7 +55,8 @@ export async function commitAsked(
 }
 
 /** Ends the command, with the reason, where the address is missing or has what no address of a service has. */
-export function checkedUrl(command: Command, url: URL | undefined): URL {
+export function checkedUrl(io: Io, command: Command, option: URL | undefined): URL {
+  const url = givenUrl(io, command, option)
   if (url === undefined) command.error('error: no address of the service: give --url, or set COMMIT_STATUS_URL')
   // Here, without the address: it may hold a password.
   if (hasMore(url)) command.error('error: the address of the service must have no user, password, ? or #')
@@ -52,7 +65,7 @@ export function checkedUrl(command: Command, url: URL | undefined): URL {
 
 function address(text: string): URL {
   const url = serviceAddress(text)
-  if (!url) throw new InvalidArgumentError('It must be like https://status.example.com.')
+  if (!url) throw new InvalidArgumentError(ADDRESS_FORM)
   return url
 }
 
@@ -66,8 +79,9 @@ async function fromCheckout(command: Command, what: string, look: () => Promise<
 }
 
 /** The token from a file or the environment, `undefined` when neither names one. No message shows what was read. */
-export async function givenToken(command: Command, file: string | undefined): Promise<string | undefined> {
-  const read = file === undefined ? Promise.resolve(process.env['COMMIT_STATUS_TOKEN'] ?? '') : readFile(file, 'utf8')
+export async function givenToken(io: Io, command: Command, file: string | undefined): Promise<string | undefined> {
+  const read =
+    file === undefined ? Promise.resolve(io.env['COMMIT_STATUS_TOKEN'] ?? '') : readFile(pathIn(io, file), 'utf8')
   const where = file ?? 'COMMIT_STATUS_TOKEN'
   const token = (
     await read.catch((error: unknown) => command.error(`error: the token cannot be read: ${errorMessage(error)}`))

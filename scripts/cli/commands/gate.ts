@@ -1,9 +1,10 @@
 import { text } from 'node:stream/consumers'
 import type { Command } from 'commander'
 import { explain } from '../terminal/help.js'
+import { printLine, type Io } from '../terminal/io.js'
 
 /** The hook of a git server: it needs neither the settings nor the store, and nothing of libgit2. */
-export function gateCommand(program: Command): void {
+export function gateCommand(program: Command, io: Io): void {
   const gate = program
     .command('gate')
     .description('as a hook of git: refuse a push of a protected ref to a commit that is not green')
@@ -26,9 +27,9 @@ export function gateCommand(program: Command): void {
         if (options.explain) {
           if (ref === undefined || old === undefined || id !== undefined)
             command.error('error: give a ref and what would be pushed to it: gate --explain main <revision>')
-          const { isRefused, lines } = await explainPush(ref, old)
-          console.log(lines.join('\n'))
-          if (isRefused) process.exitCode = REFUSED
+          const { isRefused, lines } = await explainPush(io, ref, old)
+          printLine(io, lines.join('\n'))
+          if (isRefused) io.exitCode = REFUSED
           return
         }
         if (ref !== undefined && (old === undefined || id === undefined))
@@ -36,13 +37,13 @@ export function gateCommand(program: Command): void {
         const changes =
           ref !== undefined && old !== undefined && id !== undefined
             ? [{ ref, old, new: id }]
-            : parseChanges(await text(process.stdin))
-        const { isRefused, lines } = await judgePush(changes)
+            : parseChanges(await text(io.stdin))
+        const { isRefused, lines } = await judgePush(io, changes)
         if (!isRefused) return
         // Not on standard output, where gitolite looks for refs.
-        console.error(lines.join('\n'))
+        io.stderr.write(`${lines.join('\n')}\n`)
         // At once: something may hang.
-        process.exit(REFUSED)
+        io.exit(REFUSED)
       },
     )
   explain(gate, {

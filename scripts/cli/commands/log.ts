@@ -7,6 +7,7 @@ import { gitLog, gitPager, isInColour, optionsOf, type LogLine } from '../git/gi
 import { checkedUrl, givenToken, urlOption } from './address-options.js'
 import { failedList, sign } from '../terminal/colours.js'
 import { explain } from '../terminal/help.js'
+import { warn, type Io } from '../terminal/io.js'
 import { openPager } from '../terminal/pager.js'
 
 interface LogOptions {
@@ -17,8 +18,8 @@ interface LogOptions {
 
 type States = ReadonlyMap<string, CommitState> | undefined
 
-/** `git log` for people, with what a service knows of each commit. */
-export function logCommand(program: Command): void {
+/** `git log` for people, with what a service knows of each commit. @param given the command line */
+export function logCommand(program: Command, io: Io, given: readonly string[]): void {
   const log = program
     .command('log')
     .description('git log --oneline, with the state of each commit and the contexts that failed')
@@ -28,17 +29,19 @@ export function logCommand(program: Command): void {
     .option('--token-file <file>', 'file that holds a token; else COMMIT_STATUS_TOKEN; a public repository needs none')
     .option('--json', 'print a JSON object for each commit')
     .action(async (_: readonly string[], options: LogOptions, command: Command) => {
-      const url = checkedUrl(command, options.url)
-      if (optionsOf(argumentsOf(command)).includes('-z')) command.error('error: the log has lines: -z cannot be given')
-      const token = await givenToken(command, options.tokenFile)
-      const repository = await clonedRepository().catch((error: unknown) => {
+      const url = checkedUrl(io, command, options.url)
+      if (optionsOf(argumentsOf(command, given)).includes('-z'))
+        command.error('error: the log has lines: -z cannot be given')
+      const token = await givenToken(io, command, options.tokenFile)
+      const repository = await clonedRepository(io).catch((error: unknown) => {
         if (!(error instanceof CheckoutError)) throw error
         command.error(`error: the folder does not tell the repository: ${error.message}`)
       })
       // What no other command needs.
       const { statesOf } = await import('../clients/state-client.js')
-      process.exitCode = await show(
-        argumentsOf(command),
+      io.exitCode = await show(
+        io,
+        argumentsOf(command, given),
         options.json === true,
         async (shas) => await statesOf({ url, token, repository }, shas),
       )
@@ -58,27 +61,28 @@ export function logCommand(program: Command): void {
 }
 
 /** Those of git: commander takes the `--` away that stands before paths. */
-function argumentsOf({ args }: Command): string[] {
-  const end = process.argv.indexOf('--')
+function argumentsOf({ args }: Command, given: readonly string[]): string[] {
+  const end = given.indexOf('--')
   if (end === -1 || args.includes('--')) return [...args]
-  const paths = process.argv.length - end - 1
+  const paths = given.length - end - 1
   return [...args.slice(0, args.length - paths), '--', ...args.slice(args.length - paths)]
 }
 
 /** @returns the exit status */
 async function show(
+  io: Io,
   args: readonly string[],
   isJson: boolean,
   ask: (shas: readonly string[]) => Promise<ReadonlyMap<string, CommitState>>,
 ): Promise<number> {
-  const isTerminal = process.stdout.isTTY && !isJson
-  const pager = isTerminal ? await gitPager() : ''
-  const page = openPager(pager)
-  const isColoured = !isJson && (await isInColour(args, isTerminal, pager !== '' && pager !== 'cat'))
+  const isTerminal = io.stdout.isTTY === true && !isJson
+  const pager = isTerminal ? await gitPager(io) : ''
+  const page = openPager(io, pager)
+  const isColoured = !isJson && (await isInColour(io, args, isTerminal, pager !== '' && pager !== 'cat'))
   // As git has it: names of branches on a terminal, or where they are asked for.
   const isDecorated = args.includes('--decorate') || (isTerminal && !args.includes('--no-decorate'))
   const format = isJson ? '%aI%x00%an%x00%s' : `%C(auto)%h${isDecorated ? '%d' : ''}%C(reset) %s`
-  const log = gitLog(args, format, isColoured)
+  const log = gitLog(io, args, format, isColoured)
   let trouble: string | undefined
   const statesOf = async (lines: readonly LogLine[]): Promise<States> => {
     const shas = lines.flatMap(({ sha }) => sha ?? [])
@@ -99,7 +103,7 @@ async function show(
   }
   await page.end()
   // Behind the pager, which would cover it.
-  if (trouble !== undefined) console.error(`commit-status: the log is shown without states: ${trouble}`)
+  if (trouble !== undefined) warn(io, `the log is shown without states: ${trouble}`)
   return isRead ? await log.ended : 0
 }
 

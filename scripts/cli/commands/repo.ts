@@ -3,10 +3,11 @@ import type { RepositoryCounts } from '../../../lib/admin/administration.js'
 import { jsonLine } from '../../../lib/admin/ndjson.js'
 import { administer } from '../administration/administer.js'
 import { explain } from '../terminal/help.js'
+import { printLine, warn, type Io } from '../terminal/io.js'
 import { printRecords } from '../terminal/output.js'
 import { visible } from '../terminal/visible.js'
 
-export function repoCommand(program: Command): void {
+export function repoCommand(program: Command, io: Io): void {
   const repo = program
     .command('repo')
     .helpCommand(false)
@@ -18,16 +19,18 @@ export function repoCommand(program: Command): void {
     .option('--json', 'print a JSON object for each')
     .action(async (options: { json?: true }, command: Command) => {
       const { repositories, problems } = await administer(
+        io,
         command,
         async (administration) => await administration.listRepositories(),
       )
       printRecords(
+        io,
         repositories,
         { REPOSITORY: (found) => found.repository, VISIBILITY: (found) => found.visibility },
         options.json,
       )
-      for (const problem of problems) console.error(`commit-status: not listed: ${visible(problem)}`)
-      if (problems.length > 0) process.exitCode = 1
+      for (const problem of problems) warn(io, `not listed: ${visible(problem)}`)
+      if (problems.length > 0) io.exitCode = 1
     })
   explain(list, {
     more: ['What cannot be read is named on standard error, the rest is listed, and the exit status is 1.'],
@@ -44,7 +47,7 @@ export function repoCommand(program: Command): void {
       )
       .argument('<owner/repo>')
       .action(async (repository: string, _options: unknown, command: Command) => {
-        await administer(command, async (administration, by) => {
+        await administer(io, command, async (administration, by) => {
           await administration.setVisibility(repository, visibility, by)
         })
       })
@@ -59,10 +62,12 @@ export function repoCommand(program: Command): void {
     .option('--json', 'print a JSON object')
     .action(async (from: string, to: string, options: { json?: true }, command: Command) => {
       const counts = await administer(
+        io,
         command,
         async (administration, by) => await administration.renameRepository(from, to, by),
       )
-      console.log(
+      printLine(
+        io,
         options.json
           ? jsonLine({ from, to, ...counts })
           : `${describeRepositoryCounts(counts)} moved from ${from} to ${to}`,
@@ -85,21 +90,24 @@ export function repoCommand(program: Command): void {
     .action(async (repository: string, options: { yes?: true; json?: true }, command: Command) => {
       if (!options.yes) {
         const counts = await administer(
+          io,
           command,
           async (administration) => await administration.countRepository(repository),
         )
-        console.error(
-          `commit-status: this would remove ${describeRepositoryCounts(counts)} of ${repository}, for good; say ` +
-            `--yes to do it`,
+        warn(
+          io,
+          `this would remove ${describeRepositoryCounts(counts)} of ${repository}, for good; say ` + `--yes to do it`,
         )
-        process.exitCode = 2
+        io.exitCode = 2
         return
       }
       const counts = await administer(
+        io,
         command,
         async (administration, by) => await administration.deleteRepository(repository, by),
       )
-      console.log(
+      printLine(
+        io,
         options.json
           ? jsonLine({ repository, ...counts })
           : `${describeRepositoryCounts(counts)} of ${repository} removed`,

@@ -3,6 +3,7 @@ import { jsonLine } from '../../../lib/admin/ndjson.js'
 import { STATES } from '../../../lib/domain/commit-status.js'
 import { milliseconds } from '../../../lib/domain/verdict/duration.js'
 import { explain } from '../terminal/help.js'
+import { printLine, warn, type Io } from '../terminal/io.js'
 import { addressed, commitAsked, type AddressOptions } from './address-options.js'
 
 interface ReportOptions extends AddressOptions {
@@ -15,7 +16,7 @@ interface ReportOptions extends AddressOptions {
 }
 
 /** The client of a CI agent: it needs neither the settings nor the store, and nothing of libgit2. */
-export function reportCommand(status: Command): void {
+export function reportCommand(status: Command, io: Io): void {
   const report = addressed(status.command('report'))
     .description('report the result of a check to a service, over HTTP')
     .argument('[owner/repo]', 'default: what the checkout is a clone of')
@@ -29,7 +30,7 @@ export function reportCommand(status: Command): void {
     .action(
       async (repository: string | undefined, sha: string | undefined, options: ReportOptions, command: Command) => {
         const { state, context, description, targetUrl, timeout, json } = options
-        const { url, token, repository: name, sha: commit } = await commitAsked(command, repository, sha, options)
+        const { url, token, repository: name, sha: commit } = await commitAsked(io, command, repository, sha, options)
         // What no other command needs.
         const { deliver } = await import('../clients/report-client.js')
         const saved = await deliver({
@@ -43,10 +44,10 @@ export function reportCommand(status: Command): void {
           },
           milliseconds: timeout,
           onFailedAttempt: (words) => {
-            console.error(`commit-status: ${words}`)
+            warn(io, words)
           },
         })
-        console.log(json ? jsonLine(saved) : `reported ${state} on ${name} ${commit}`)
+        printLine(io, json ? jsonLine(saved) : `reported ${state} on ${name} ${commit}`)
       },
     )
   explain(report, {

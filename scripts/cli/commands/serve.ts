@@ -10,8 +10,9 @@ import { levelFolder, withoutPassword } from '../../../lib/store/address.js'
 import { retryWhileLocked } from '../administration/retry-while-locked.js'
 import { onStopSignal } from '../administration/stop-signals.js'
 import { explain } from '../terminal/help.js'
+import { warn, type Io } from '../terminal/io.js'
 
-export function serveCommand(program: Command): void {
+export function serveCommand(program: Command, io: Io): void {
   const serve = program
     .command('serve')
     .description('run the service until SIGTERM or SIGINT')
@@ -22,29 +23,30 @@ export function serveCommand(program: Command): void {
     )
     .action(async (_options: unknown, command: Command) => {
       const { defaultSettings, isDefaultFolder, settingsOf } = await import('../administration/command-settings.js')
-      const settings = settingsOf(command)
+      const settings = settingsOf(io, command)
       setFlagsFromString(`--heap-growing-percent=${GARBAGE_PERCENT}`)
       // From now on: a signal during the start ends the service as orderly as one after it.
-      const stopped = new Promise((resolve) => onStopSignal(['SIGTERM', 'SIGINT'], resolve))
+      const stopped = new Promise((resolve) => onStopSignal(io, ['SIGTERM', 'SIGINT'], resolve))
       // Only here: to load libgit2 would double the time that every other command takes.
       const { startStandAlone } = await import('../../../lib/stand-alone/stand-alone.js')
       if (isDefaultFolder(settings)) await mkdir(settings.repositories, { recursive: true })
       // Files of the store are its user's alone, whoever may enter its folder.
-      process.umask(0o077)
+      io.umask(0o077)
       const script = fileURLToPath(new URL('../../../../scripts/commit-status', import.meta.url))
       const isUsual = isDefaultFolder(settings) && settings.store === defaultSettings().store
       const parts = { command: commandOf(script, settings, isUsual) }
       const service = await retryWhileLocked(async () => await startStandAlone(settings, parts))
-      console.error(
-        `commit-status: serving ${service.url} for the repositories in ${settings.repositories}, store ` +
+      warn(
+        io,
+        `serving ${service.url} for the repositories in ${settings.repositories}, store ` +
           `${withoutPassword(settings.store)}; ` +
-          `next: create a token with ${relative('', script)} token create <user>`,
+          `next: create a token with ${relative(io.cwd(), script)} token create <user>`,
       )
       await stopped
-      endAfter(settings.limits.closeSeconds + STORE_SECONDS)
+      endAfter(io, settings.limits.closeSeconds + STORE_SECONDS)
       await service.close()
       // What still hangs then is a look-up, on a disk that does not answer: nobody waits for it any more.
-      setTimeout(() => process.exit(), LOOK_UP_SECONDS * 1000).unref()
+      setTimeout(() => io.exit(), LOOK_UP_SECONDS * 1000).unref()
     })
   explain(serve, {
     examples: ['commit-status serve', 'COMMIT_STATUS_PORT=9000 commit-status serve --config /etc/commit-status.json'],
@@ -72,11 +74,11 @@ const STORE_SECONDS = 10
 const LOOK_UP_SECONDS = 0.5
 
 /** Ends the process although something hangs, a disk above all: what was acknowledged is on disk. */
-function endAfter(seconds: number): void {
+function endAfter(io: Io, seconds: number): void {
   setTimeout(() => {
     /* c8 ignore next 2 -- it takes a disk that hangs */
-    console.error(`commit-status: the service did not come to its end within ${seconds} s`)
-    process.exit(1)
+    warn(io, `the service did not come to its end within ${seconds} s`)
+    io.exit(1)
   }, seconds * 1000).unref()
 }
 

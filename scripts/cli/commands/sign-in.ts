@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import { jsonLine } from '../../../lib/admin/ndjson.js'
 import { administer } from '../administration/administer.js'
-import { urlOption } from './address-options.js'
+import { givenUrl, urlOption } from './address-options.js'
 import { explain } from '../terminal/help.js'
+import { printLine, type Io } from '../terminal/io.js'
 
 interface SignInOptions {
   readonly url?: URL
@@ -11,7 +12,7 @@ interface SignInOptions {
 }
 
 /** Links that sign people in to the pages of the running service. */
-export function signInCommand(program: Command): void {
+export function signInCommand(program: Command, io: Io): void {
   const signIn = program
     .command('sign-in')
     .description('print a link that signs a user in to the pages, once, within ten minutes')
@@ -19,15 +20,17 @@ export function signInCommand(program: Command): void {
     .addOption(urlOption())
     .option('--end', 'end the sessions and links of the user instead')
     .option('--json', 'print it as JSON')
-    .action(async (user: string, { url: base, end, json }: SignInOptions, command: Command) => {
+    .action(async (user: string, options: SignInOptions, command: Command) => {
+      const { end, json } = options
+      const base = givenUrl(io, command, options.url)
       if (end) {
-        const ended = await administer(command, async (admin, by) => await admin.endSignIns(user, by))
-        console.log(json ? jsonLine({ ended }) : `ended ${ended} sessions and links of ${user}`)
+        const ended = await administer(io, command, async (admin, by) => await admin.endSignIns(user, by))
+        printLine(io, json ? jsonLine({ ended }) : `ended ${ended} sessions and links of ${user}`)
         return
       }
-      const made = await administer(command, async (admin, by) => await admin.createSignIn(user, by))
+      const made = await administer(io, command, async (admin, by) => await admin.createSignIn(user, by))
       const url = base === undefined ? made.url : new URL(`sign-in${new URL(made.url).search}`, base).href
-      console.log(json ? jsonLine({ ...made, url }) : url)
+      printLine(io, json ? jsonLine({ ...made, url }) : url)
     })
   explain(signIn, {
     more: [

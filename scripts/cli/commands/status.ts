@@ -4,13 +4,14 @@ import { jsonLine } from '../../../lib/admin/ndjson.js'
 import type { ReportedItem } from '../../../lib/admin/reported-commits.js'
 import { administer } from '../administration/administer.js'
 import { explain } from '../terminal/help.js'
+import { printLine, type Io } from '../terminal/io.js'
 import { print } from '../terminal/output.js'
 import { withProgress } from '../terminal/progress.js'
 import { statusTable } from '../terminal/status-table.js'
 import { reportCommand } from './report.js'
 import { waitCommand } from './wait.js'
 
-export function statusCommand(program: Command): void {
+export function statusCommand(program: Command, io: Io): void {
   const status = program.command('status').helpCommand(false).description('list, report, wait for and delete statuses')
 
   const list = status
@@ -27,10 +28,10 @@ export function statusCommand(program: Command): void {
         options: { limit: number; json?: true },
         command: Command,
       ) => {
-        const printer = new StatusPrinter(options.json ?? false)
-        await administer(command, async (administration) => {
+        const printer = new StatusPrinter(io, options.json ?? false)
+        await administer(io, command, async (administration) => {
           const listed = administration.listCommits(repository, sha ?? null, options.limit)
-          await withProgress(listed, async (items) => await printer.add(items), true)
+          await withProgress(io, listed, async (items) => await printer.add(items), true)
         })
         await printer.end()
       },
@@ -48,8 +49,8 @@ export function statusCommand(program: Command): void {
     ],
   })
 
-  reportCommand(status)
-  waitCommand(status)
+  reportCommand(status, io)
+  waitCommand(status, io)
 
   const remove = status
     .command('delete')
@@ -61,10 +62,12 @@ export function statusCommand(program: Command): void {
     .action(async (repository: string, sha: string, options: { context?: string; json?: true }, command: Command) => {
       const { context = null, json } = options
       const statuses = await administer(
+        io,
         command,
         async (administration, by) => await administration.deleteStatuses(repository, sha, context, by),
       )
-      console.log(
+      printLine(
+        io,
         json
           ? jsonLine({ repository, sha, context, statuses })
           : `${statuses} ${statuses === 1 ? 'status' : 'statuses'} of ${repository} ${sha} removed`,
@@ -84,18 +87,20 @@ const TABLE_ITEMS = 200
 
 /** Prints commits with their statuses as they come: however many there are, no more than a table of them is held. */
 class StatusPrinter {
+  readonly #io: Io
   readonly #isJson: boolean
   #held: ReportedItem[] = []
   #isFirst = true
 
-  constructor(isJson: boolean) {
+  constructor(io: Io, isJson: boolean) {
+    this.#io = io
     this.#isJson = isJson
   }
 
   async add(items: readonly ReportedItem[]): Promise<void> {
     if (this.#isJson) {
       const lines = items.flatMap((item) => ('status' in item ? [`${jsonLine(item.status)}\n`] : []))
-      await print(lines.join(''))
+      await print(this.#io, lines.join(''))
       return
     }
     this.#held.push(...items)
@@ -105,7 +110,7 @@ class StatusPrinter {
   /** Prints what is held. */
   async end(): Promise<void> {
     if (this.#held.length === 0) return
-    await print(`${statusTable(this.#held, this.#isFirst)}\n`)
+    await print(this.#io, `${statusTable(this.#io, this.#held, this.#isFirst)}\n`)
     this.#isFirst = false
     this.#held = []
   }

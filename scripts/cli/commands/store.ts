@@ -8,12 +8,13 @@ import type { StoreCounts } from '../../../lib/contracts/store-administration.js
 import type { Task } from '../../../lib/concurrency/task.js'
 import { administer, type Use } from '../administration/administer.js'
 import { explain } from '../terminal/help.js'
+import { pathIn, printLine, warn, type Io } from '../terminal/io.js'
 import { print, printRecords } from '../terminal/output.js'
 import { visible } from '../terminal/visible.js'
 import { withProgress } from '../terminal/progress.js'
 import { timeOf } from '../terminal/time.js'
 
-export function storeCommand(program: Command): void {
+export function storeCommand(program: Command, io: Io): void {
   const store = program
     .command('store')
     .helpCommand(false)
@@ -27,24 +28,27 @@ export function storeCommand(program: Command): void {
     backupCommand,
     migrateCommand,
   ])
-    add(store)
+    add(store, io)
 }
 
-function statsCommand(store: Command): void {
+function statsCommand(store: Command, io: Io): void {
   const made = store
     .command('stats')
     .description('count what is in the store')
     .option('--json', 'print a JSON object')
     .option('--top <n>', 'how many repositories to list, those with the most statuses', whole, 10)
     .action(async (options: { json?: true; top: number }, command: Command) => {
-      const { top, ...counts } = await work(command, (administration) => administration.storeStatistics(options.top))
+      const { top, ...counts } = await work(io, command, (administration) =>
+        administration.storeStatistics(options.top),
+      )
       if (options.json) {
-        console.log(jsonLine({ ...counts, top }))
+        printLine(io, jsonLine({ ...counts, top }))
         return
       }
-      for (const [name, count] of Object.entries(counts)) console.log(`${name.padEnd(12)}  ${count ?? 'none'}`)
-      if (top.length > 0) console.log()
+      for (const [name, count] of Object.entries(counts)) printLine(io, `${name.padEnd(12)}  ${count ?? 'none'}`)
+      if (top.length > 0) printLine(io)
       printRecords(
+        io,
         top,
         { REPOSITORY: ({ repository }) => repository, STATUSES: ({ statuses }) => String(statuses) },
         false,
@@ -53,17 +57,18 @@ function statsCommand(store: Command): void {
   explain(made, { examples: ['commit-status store stats --top 20'] })
 }
 
-function exportCommand(store: Command): void {
+function exportCommand(store: Command, io: Io): void {
   const made = store
     .command('export')
     .description('print everything as lines of JSON, for store import; they include the digests of tokens')
     .option('--repository <owner/repo>', 'only the statuses of one repository, and the grants on it')
     .action(async (options: { repository?: string }, command: Command) => {
       await work(
+        io,
         command,
         (administration) => administration.exportStore(options.repository ?? null),
         async (lines) => {
-          await print(`${lines.join('\n')}\n`)
+          await print(io, `${lines.join('\n')}\n`)
         },
         true,
       )
@@ -77,16 +82,17 @@ function exportCommand(store: Command): void {
   })
 }
 
-function importCommand(store: Command): void {
+function importCommand(store: Command, io: Io): void {
   const made = store
     .command('import')
     .description('import an export, once all of it has been checked; each repository whole or not at all')
     .argument('[file]', 'a file, or - for standard input', '-')
     .action(async (file: string, _options: unknown, command: Command) => {
-      const { saved, ...counts } = await work(command, (administration, by, over) =>
-        administration.importStore(input(file, over), by),
+      const { saved, ...counts } = await work(io, command, (administration, by, over) =>
+        administration.importStore(input(io, file, over), by),
       )
-      console.log(
+      printLine(
+        io,
         `${describeStoreCounts(counts)} imported; ${saved} of the statuses were new, or later than those here`,
       )
     })
@@ -100,7 +106,7 @@ function importCommand(store: Command): void {
   })
 }
 
-function pruneCommand(store: Command): void {
+function pruneCommand(store: Command, io: Io): void {
   const made = store
     .command('prune')
     .description('remove statuses of what is gone, or too old (retention); without --yes, only count them')
@@ -119,6 +125,7 @@ function pruneCommand(store: Command): void {
           command.error('error: say what may go: --gone-commits, --gone-repositories or --older-than')
         const findings: PruneFinding[] = []
         const { statuses, kept } = await work(
+          io,
           command,
           (administration, by) => administration.pruneStore({ goneCommits, goneRepositories, olderThan, remove }, by),
           (found) => {
@@ -126,6 +133,7 @@ function pruneCommand(store: Command): void {
           },
         )
         printRecords(
+          io,
           findings,
           {
             REPOSITORY: ({ repository }) => repository,
@@ -135,10 +143,10 @@ function pruneCommand(store: Command): void {
           options.json,
         )
         if (!options.json)
-          console.log(remove ? `${statuses} statuses removed` : `${statuses} statuses would go; --yes removes them`)
+          printLine(io, remove ? `${statuses} statuses removed` : `${statuses} statuses would go; --yes removes them`)
         if (kept === 0) return
-        console.error(`commit-status: ${kept} statuses are kept, since it cannot be told whether they may go`)
-        process.exitCode = 1
+        warn(io, `${kept} statuses are kept, since it cannot be told whether they may go`)
+        io.exitCode = 1
       },
     )
   explain(made, {
@@ -153,42 +161,42 @@ function pruneCommand(store: Command): void {
   })
 }
 
-function verifyCommand(store: Command): void {
+function verifyCommand(store: Command, io: Io): void {
   const made = store
     .command('verify')
     .description('read everything and check every checksum; exit status 1 when something is damaged')
     .option('--json', 'print a JSON object')
     .action(async (options: { json?: true }, command: Command) => {
-      const findings = await work(command, (administration) => administration.verifyStore())
+      const findings = await work(io, command, (administration) => administration.verifyStore())
       const isSound = findings.damaged === 0 && findings.problems.length === 0
-      if (!isSound) process.exitCode = 1
+      if (!isSound) io.exitCode = 1
       if (options.json) {
-        console.log(jsonLine(findings))
+        printLine(io, jsonLine(findings))
         return
       }
-      for (const problem of findings.problems) console.log(visible(problem))
-      for (const key of findings.keys) console.log(`damaged: ${visible(key)}`)
-      if (findings.damaged > findings.keys.length) console.log(`and ${findings.damaged - findings.keys.length} more`)
-      console.log(`${describeStoreCounts(findings)}, ${findings.damaged} damaged`)
-      if (!isSound) console.error('commit-status: the store is damaged; restore it from a backup')
+      for (const problem of findings.problems) printLine(io, visible(problem))
+      for (const key of findings.keys) printLine(io, `damaged: ${visible(key)}`)
+      if (findings.damaged > findings.keys.length) printLine(io, `and ${findings.damaged - findings.keys.length} more`)
+      printLine(io, `${describeStoreCounts(findings)}, ${findings.damaged} damaged`)
+      if (!isSound) warn(io, 'the store is damaged; restore it from a backup')
     })
   explain(made, { examples: ['commit-status store verify > /dev/null'] })
 }
 
-function backupCommand(store: Command): void {
+function backupCommand(store: Command, io: Io): void {
   const made = store
     .command('backup')
     .description('copy the store, as it is at one moment, while it is in use or not; the copy is a store')
     .argument('<dir>', 'a folder that is new or empty')
     .action(async (folder: string, _options: unknown, command: Command) => {
-      const path = resolve(folder)
-      const counts = await work(command, (administration) => administration.backUpStore(path))
-      console.log(`${describeStoreCounts(counts)} copied to ${path}`)
+      const path = resolve(io.cwd(), folder)
+      const counts = await work(io, command, (administration) => administration.backUpStore(path))
+      printLine(io, `${describeStoreCounts(counts)} copied to ${path}`)
     })
   explain(made, { examples: ['commit-status store backup /var/backups/commit-status/$(date +%F)'] })
 }
 
-function migrateCommand(store: Command): void {
+function migrateCommand(store: Command, io: Io): void {
   const made = store
     .command('migrate')
     .description(
@@ -197,10 +205,10 @@ function migrateCommand(store: Command): void {
     )
     .action(async (_options: unknown, command: Command) => {
       const { settingsOf } = await import('../administration/command-settings.js')
-      const migrated = await migrateStore(settingsOf(command).store)
-      if (!migrated) console.log('a LevelDB store has no tables: nothing to do')
-      else if (migrated.from === migrated.to) console.log(`the tables are of version ${migrated.to} already`)
-      else console.log(`the tables are of version ${migrated.to} now`)
+      const migrated = await migrateStore(settingsOf(io, command).store)
+      if (!migrated) printLine(io, 'a LevelDB store has no tables: nothing to do')
+      else if (migrated.from === migrated.to) printLine(io, `the tables are of version ${migrated.to} already`)
+      else printLine(io, `the tables are of version ${migrated.to} now`)
     })
   explain(made, {
     examples: ['COMMIT_STATUS_STORE=postgres://db.example.com/commit_status commit-status store migrate'],
@@ -209,20 +217,21 @@ function migrateCommand(store: Command): void {
 
 /** Does long work, wherever the store is. */
 async function work<Result, Item>(
+  io: Io,
   command: Command,
   begin: (...given: Parameters<Use<Result>>) => Task<Result, Item>,
   take?: (items: readonly Item[]) => Promise<void> | void,
   isPrinting = false,
 ): Promise<Result> {
-  return await administer(command, async (...given) => await withProgress(begin(...given), take, isPrinting))
+  return await administer(io, command, async (...given) => await withProgress(io, begin(...given), take, isPrinting))
 }
 
 /**
  * The lines of a file, `-` being standard input; nothing is read before they are asked for.
  * @param over ends the waiting for more
  */
-async function* input(file: string, over: AbortSignal): AsyncGenerator<string> {
-  const text = file === '-' ? process.stdin : createReadStream(file)
+async function* input(io: Io, file: string, over: AbortSignal): AsyncGenerator<string> {
+  const text = file === '-' ? io.stdin : createReadStream(pathIn(io, file))
   try {
     yield* linesOf(text, { signal: over })
   } finally {

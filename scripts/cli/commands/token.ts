@@ -3,11 +3,12 @@ import { jsonLine } from '../../../lib/admin/ndjson.js'
 import { isLimited, type TokenLimits } from '../../../lib/contracts/token-limits.js'
 import { administer } from '../administration/administer.js'
 import { explain } from '../terminal/help.js'
+import { printLine, type Io } from '../terminal/io.js'
 import { printRecords } from '../terminal/output.js'
 import { visible } from '../terminal/visible.js'
 import { timeOf } from '../terminal/time.js'
 
-export function tokenCommand(program: Command): void {
+export function tokenCommand(program: Command, io: Io): void {
   const token = program
     .command('token')
     .helpCommand(false)
@@ -51,20 +52,22 @@ export function tokenCommand(program: Command): void {
           ...(contexts && { contexts }),
         }
         const made = await administer(
+          io,
           command,
           async (administration, by) => await administration.createToken(request, by),
         )
         if (options.json) {
-          console.log(jsonLine(made))
+          printLine(io, jsonLine(made))
           return
         }
-        console.log(
+        printLine(
+          io,
           `Token ${made.id} of ${made.user}, ` +
             `${made.scopes.length > 0 ? `scope ${made.scopes.join(', ')}` : 'no scope'}, ` +
             (made.expires_at === null ? 'never expires' : `expires ${made.expires_at}`) +
             `${isLimited(made) ? `; limited to ${describeLimits(made)}` : ''}. It is shown this once:`,
         )
-        console.log(made.token)
+        printLine(io, made.token)
       },
     )
 
@@ -87,8 +90,13 @@ export function tokenCommand(program: Command): void {
     .argument('[user]', 'only those of one user')
     .option('--json', 'print a JSON object for each')
     .action(async (user: string | undefined, options: { json?: true }, command: Command) => {
-      const tokens = await administer(command, async (administration) => await administration.listTokens(user ?? null))
+      const tokens = await administer(
+        io,
+        command,
+        async (administration) => await administration.listTokens(user ?? null),
+      )
       printRecords(
+        io,
         tokens,
         {
           ID: (token) => token.id,
@@ -116,7 +124,7 @@ export function tokenCommand(program: Command): void {
     .description('revoke a token; it is refused from now on')
     .argument('<id>', 'as `token list` shows it')
     .action(async (id: string, _options: unknown, command: Command) => {
-      await administer(command, async (administration, by) => {
+      await administer(io, command, async (administration, by) => {
         await administration.revokeToken(id, by)
       })
     })

@@ -4,6 +4,7 @@ import { verdictRule } from '../../../lib/domain/verdict/rule.js'
 import { errorMessage } from '../../../lib/errors.js'
 import { addressed, commitAsked, type AddressOptions } from './address-options.js'
 import { explain } from '../terminal/help.js'
+import type { Io } from '../terminal/io.js'
 
 interface WaitOptions extends AddressOptions {
   readonly require?: string[]
@@ -15,7 +16,7 @@ interface WaitOptions extends AddressOptions {
 }
 
 /** Waits for the verdict of a commit, over HTTP: as `status report`, it needs neither the settings nor the store. */
-export function waitCommand(status: Command): void {
+export function waitCommand(status: Command, io: Io): void {
   const wait = addressed(
     status
       .command('wait')
@@ -36,10 +37,10 @@ export function waitCommand(status: Command): void {
     } catch (error) {
       command.error(`error: ${errorMessage(error)}`)
     }
-    const commit = await commitAsked(command, repository, sha, options)
+    const commit = await commitAsked(io, command, repository, sha, options)
     // What no other command needs.
     const { waitForVerdict } = await import('../wait/wait.js')
-    process.exitCode = await waitForVerdict(commit, query, { milliseconds: timeout, failFast, json })
+    io.exitCode = await waitForVerdict(io, commit, query, { milliseconds: timeout, failFast, json })
   })
   explain(wait, {
     more: [

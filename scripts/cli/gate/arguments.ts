@@ -1,6 +1,7 @@
 import { ArgumentError, errorMessage } from '../../../lib/errors.js'
 import { fullRefNames, isRefName } from '../../../lib/git/ref-name.js'
 import { parseObjectId } from '../../../lib/domain/object-id.js'
+import type { Io } from '../terminal/io.js'
 import { askGit } from './git.js'
 import { canBePushed } from './rules.js'
 
@@ -9,13 +10,13 @@ import { canBePushed } from './rules.js'
  * @param name short or full
  * @throws ArgumentError
  */
-export async function pushedRef(name: string): Promise<string> {
+export async function pushedRef(io: Io, name: string): Promise<string> {
   const names = isRefName(name) ? fullRefNames(name).filter(canBePushed) : []
   const [first] = names
   if (first === undefined)
     throw new ArgumentError(`${JSON.stringify(name)} is no ref that can be pushed to: give one like refs/heads/main`)
   if (names.length === 1) return first
-  const listed = (await ask('for-each-ref', '--format=%(refname)', ...names)).split('\n')
+  const listed = (await ask(io, 'for-each-ref', '--format=%(refname)', ...names)).split('\n')
   const there = names.filter((each) => listed.includes(each))
   if (there.length > 1) throw new ArgumentError(`${name} is more than one ref: ${there.join(', ')}`)
   return there[0] ?? first
@@ -25,17 +26,17 @@ export async function pushedRef(name: string): Promise<string> {
  * The full id of what a revision names; of an annotated tag its own.
  * @throws ArgumentError
  */
-export async function pushedId(revision: string): Promise<string> {
+export async function pushedId(io: Io, revision: string): Promise<string> {
   // A full id is one to git whether or not there is such an object.
-  const id = revision.startsWith('-') ? '' : await ask('rev-parse', '--verify', '--quiet', revision)
-  if (!parseObjectId(id) || (await ask('rev-parse', '--verify', '--quiet', `${id}^{object}`)) === '')
+  const id = revision.startsWith('-') ? '' : await ask(io, 'rev-parse', '--verify', '--quiet', revision)
+  if (!parseObjectId(id) || (await ask(io, 'rev-parse', '--verify', '--quiet', `${id}^{object}`)) === '')
     throw new ArgumentError(`${JSON.stringify(revision)} is no revision of this repository`)
   return id
 }
 
-async function ask(...args: string[]): Promise<string> {
+async function ask(io: Io, ...args: string[]): Promise<string> {
   try {
-    return (await askGit(...args)) ?? ''
+    return (await askGit(io, ...args)) ?? ''
   } catch (error) {
     throw new ArgumentError(errorMessage(error))
   }

@@ -4,6 +4,7 @@ import { parseObjectId } from '../../../lib/domain/object-id.js'
 import type { Requirement, Verdict } from '../../../lib/domain/verdict/verdict.js'
 import { patternMatcher } from '../../../lib/domain/verdict/pattern.js'
 import { askList, askVerdict, NoAnswer, shown, type AskedCommit } from '../clients/verdict-client.js'
+import type { Io } from '../terminal/io.js'
 import { visible } from '../terminal/visible.js'
 import { pushedId, pushedRef } from './arguments.js'
 import { git, GateError } from './git.js'
@@ -43,7 +44,7 @@ export function parseChanges(input: string): RefChange[] {
 }
 
 /** Judges a push, or one ref of it. Never rejects: what cannot be told is refused, and said. */
-export async function judgePush(changes: readonly RefChange[]): Promise<Judgement> {
+export async function judgePush(io: Io, changes: readonly RefChange[]): Promise<Judgement> {
   let timer: NodeJS.Timeout | undefined
   // Of a disk that hangs, or a file that is a pipe, no signal tells.
   const late = new Promise<Judgement>((resolve) => {
@@ -52,20 +53,23 @@ export async function judgePush(changes: readonly RefChange[]): Promise<Judgemen
     }, MILLISECONDS + 250)
   })
   try {
-    return await Promise.race([judgeAll(changes), late])
+    return await Promise.race([judgeAll(io, changes), late])
   } finally {
     clearTimeout(timer)
   }
 }
 
-async function judgeAll(changes: readonly RefChange[]): Promise<Judgement> {
+async function judgeAll(io: Io, changes: readonly RefChange[]): Promise<Judgement> {
   const signal = AbortSignal.timeout(MILLISECONDS)
   try {
-    const configuration = await readConfiguration(changes.map(({ ref }) => ref))
+    const configuration = await readConfiguration(
+      io,
+      changes.map(({ ref }) => ref),
+    )
     const judged: Judgement[] = []
     for (let start = 0; start < changes.length; start += AT_ONCE) {
       const some = changes.slice(start, start + AT_ONCE)
-      judged.push(...(await Promise.all(some.map(async (change) => await judgeRef(change, configuration, signal)))))
+      judged.push(...(await Promise.all(some.map(async (change) => await judgeRef(io, change, configuration, signal)))))
     }
     return { isRefused: judged.some(({ isRefused }) => isRefused), lines: judged.flatMap(({ lines }) => lines) }
   } catch (error) {
@@ -73,19 +77,24 @@ async function judgeAll(changes: readonly RefChange[]): Promise<Judgement> {
   }
 }
 
-async function judgeRef(change: RefChange, configuration: GateConfiguration, signal: AbortSignal): Promise<Judgement> {
+async function judgeRef(
+  io: Io,
+  change: RefChange,
+  configuration: GateConfiguration,
+  signal: AbortSignal,
+): Promise<Judgement> {
   const passes = { isRefused: false, lines: [] }
   try {
     // Deleting is git's to forbid: receive.denyDeletes.
     if (isNone(change.new)) return passes
-    const rule = ruleFor(change.ref, configuration)
+    const rule = ruleFor(io, change.ref, configuration)
     if (!rule || (rule.allowCreate && isNone(change.old))) return passes
     if (!parseObjectId(change.new)) throw new GateError(`${JSON.stringify(change.new)} is no full id`)
     // A tag counts as the commit that it names; in quarantine only git sees it.
-    const sha = await git('rev-parse', '--verify', '--quiet', `${change.new}^{commit}`).catch(() => {
+    const sha = await git(io, 'rev-parse', '--verify', '--quiet', `${change.new}^{commit}`).catch(() => {
       throw new GateError(`${change.new.slice(0, 7)} names no commit`)
     })
-    const commit = { ...(await serviceOf(configuration)), sha }
+    const commit = { ...(await serviceOf(io, configuration)), sha }
     return await judgeCommit(change.ref, commit, rule, signal)
   } catch (error) {
     return refusal(`${visible(change.ref)} is refused: ${wordsOf(error)}`)
@@ -178,17 +187,17 @@ function wordsOf(error: unknown): string {
  * @param revision as git has them
  * @throws ArgumentError when one of them is not to be resolved
  */
-export async function explainPush(name: string, revision: string): Promise<Judgement> {
-  const [ref, id] = [await pushedRef(name), await pushedId(revision)]
-  const judged = await judgePush([{ ref, old: 'an older commit', new: id }])
+export async function explainPush(io: Io, name: string, revision: string): Promise<Judgement> {
+  const [ref, id] = [await pushedRef(io, name), await pushedId(io, revision)]
+  const judged = await judgePush(io, [{ ref, old: 'an older commit', new: id }])
   if (judged.isRefused) return judged
-  const configuration = await readConfiguration([ref])
-  const rule = ruleFor(ref, configuration)
+  const configuration = await readConfiguration(io, [ref])
+  const rule = ruleFor(io, ref, configuration)
   if (!rule) {
     const why = 'no rule matches it (a section without a variable in it is none to git)'
     return { isRefused: false, lines: [`${visible(ref)} is not protected: ${why}`] }
   }
-  const { repository, url } = await serviceOf(configuration)
+  const { repository, url } = await serviceOf(io, configuration)
   return {
     isRefused: false,
     lines: [

@@ -6,6 +6,7 @@ import { patternMatcher } from '../../../lib/domain/verdict/pattern.js'
 import { verdictRule } from '../../../lib/domain/verdict/rule.js'
 import { repositoryAt } from '../git/checkout.js'
 import { hasMore, isToken, serviceAddress } from '../clients/service-address.js'
+import { pathIn, type Io } from '../terminal/io.js'
 import { askGit, git, GateError } from './git.js'
 import { namesOf, readSymbolicRefs, type SymbolicRefs } from './symbolic-refs.js'
 
@@ -44,10 +45,10 @@ export interface AddedRule {
  * @param refs that are pushed
  * @throws GateError
  */
-export async function readConfiguration(refs: readonly string[]): Promise<GateConfiguration> {
+export async function readConfiguration(io: Io, refs: readonly string[]): Promise<GateConfiguration> {
   const texts: Record<string, string> = {}
   const rules = new Map<string, RefRule>()
-  const output = await askGit('config', '--null', '--includes', '--get-regexp', '^commit-status\\.')
+  const output = await askGit(io, 'config', '--null', '--includes', '--get-regexp', '^commit-status\\.')
   for (const entry of (output ?? '').split('\0')) {
     if (entry === '') continue
     const end = entry.indexOf('\n')
@@ -76,7 +77,7 @@ export async function readConfiguration(refs: readonly string[]): Promise<GateCo
     rules: [...rules.values()],
     symbolic:
       rules.size > 0
-        ? await readSymbolicRefs([...refs, ...patterns.filter((pattern) => !pattern.includes('*'))])
+        ? await readSymbolicRefs(io, [...refs, ...patterns.filter((pattern) => !pattern.includes('*'))])
         : new Map(),
     ...(url !== undefined && { url }),
     ...(tokenfile !== undefined && { tokenFile: tokenfile }),
@@ -106,8 +107,8 @@ function add(rule: RefRule, name: string, value: string): void {
  * a ref may be created only when all of them allow it.
  * @throws GateError when a rule for it is wrong
  */
-export function ruleFor(ref: string, { rules, symbolic }: GateConfiguration): AddedRule | undefined {
-  const refs = namesOf(ref, symbolic)
+export function ruleFor(io: Io, ref: string, { rules, symbolic }: GateConfiguration): AddedRule | undefined {
+  const refs = namesOf(io, ref, symbolic)
   const matching = rules.filter(({ pattern }) => refs.some(patternMatcher(pattern)))
   if (matching.length === 0) return undefined
   const stale = matching.flatMap((rule) => rule.stale ?? [])
@@ -136,7 +137,10 @@ export function ruleFor(ref: string, { rules, symbolic }: GateConfiguration): Ad
  * Where to ask, as whom, and about which repository.
  * @throws GateError
  */
-export async function serviceOf({ url: text, tokenFile, repository }: GateConfiguration): Promise<{
+export async function serviceOf(
+  io: Io,
+  { url: text, tokenFile, repository }: GateConfiguration,
+): Promise<{
   url: URL
   token: string
   repository: string
@@ -146,10 +150,10 @@ export async function serviceOf({ url: text, tokenFile, repository }: GateConfig
   // Without it: it may hold a password.
   if (!url || hasMore(url)) throw new GateError('commit-status.url must be like https://status.example.com')
   if (tokenFile === undefined) throw new GateError('commit-status.tokenFile is not set: a file with a token in it')
-  const token = (await readToken(tokenFile)).trim()
+  const token = (await readToken(pathIn(io, tokenFile))).trim()
   if (!isToken(token)) throw new GateError(`what is in ${tokenFile} is no token`)
   // The one whose refs are pushed to, also from a work tree beside it.
-  const folder = await realpath(await git('rev-parse', '--git-common-dir'))
+  const folder = await realpath(pathIn(io, await git(io, 'rev-parse', '--git-common-dir')))
   const name = repository ?? repositoryAt(folder.replace(/\/\.git$/, ''))
   if (name === undefined || !parseRepositoryName(name))
     throw new GateError(`set commit-status.repository to <owner>/<repo>: ${name ?? 'the path'} does not tell it`)

@@ -3,6 +3,7 @@ import { lstat, readdir, readlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { errorMessage } from '../../../lib/errors.js'
+import { pathIn, type Io } from '../terminal/io.js'
 import { askGit, git, GateError } from './git.js'
 
 /** Symbolic refs, which an admin has made (`master` for `main`), each with the ref that it leads to at the end. */
@@ -19,10 +20,10 @@ const AT_ONCE = 256
  * @param asked names to ask git about, where refs are stored in another way than in files
  * @throws GateError when they cannot be told
  */
-export async function readSymbolicRefs(asked: readonly string[]): Promise<SymbolicRefs> {
-  const folder = await git('rev-parse', '--git-common-dir')
+export async function readSymbolicRefs(io: Io, asked: readonly string[]): Promise<SymbolicRefs> {
+  const folder = pathIn(io, await git(io, 'rev-parse', '--git-common-dir'))
   const heads = await lstat(join(folder, 'refs/heads')).catch(() => undefined)
-  if (!heads?.isDirectory()) return await listedByGit(asked)
+  if (!heads?.isDirectory()) return await listedByGit(io, asked)
   try {
     return await readFiles(folder)
   } catch (error) {
@@ -31,8 +32,8 @@ export async function readSymbolicRefs(asked: readonly string[]): Promise<Symbol
 }
 
 /** All names of the place that a push to a ref changes: it may be a symbolic one, or have some that lead to it. */
-export function namesOf(ref: string, symbolic: SymbolicRefs): readonly string[] {
-  const { GIT_NAMESPACE: namespace = '' } = process.env
+export function namesOf({ env }: Io, ref: string, symbolic: SymbolicRefs): readonly string[] {
+  const { GIT_NAMESPACE: namespace = '' } = env
   const spaces = namespace.split('/').filter((part) => part !== '')
   const stored = [...spaces.map((space) => `refs/namespaces/${space}/`), ref].join('')
   const end = symbolic.get(stored) ?? stored
@@ -92,12 +93,12 @@ function endOf(ref: string, targets: ReadonlyMap<string, string>): string {
 }
 
 /** Of those that lead to what is not there, git tells only when asked for each. */
-async function listedByGit(asked: readonly string[]): Promise<SymbolicRefs> {
+async function listedByGit(io: Io, asked: readonly string[]): Promise<SymbolicRefs> {
   const format = '%(if)%(symref)%(then)%(refname) %(symref)%(end)'
-  const listed = (await git('for-each-ref', `--format=${format}`)).split('\n').filter((line) => line !== '')
+  const listed = (await git(io, 'for-each-ref', `--format=${format}`)).split('\n').filter((line) => line !== '')
   const symbolic = new Map(listed.map((line) => [line.replace(/ .*/, ''), line.replace(/.* /, '')]))
   for (const ref of new Set(asked)) {
-    const end = await askGit('symbolic-ref', '--quiet', ref)
+    const end = await askGit(io, 'symbolic-ref', '--quiet', ref)
     if (end !== undefined) symbolic.set(ref, end)
   }
   return symbolic

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { errorMessage } from '../../../lib/errors.js'
 import { parseRepositoryName } from '../../../lib/domain/repository-name.js'
+import type { Io } from '../terminal/io.js'
 
 /** The checkout that a command stands in does not tell what is asked; the message says why. */
 export class CheckoutError extends Error {
@@ -12,22 +13,22 @@ export class CheckoutError extends Error {
  * The full id of the commit that is checked out.
  * @throws CheckoutError
  */
-export async function headCommit(): Promise<string> {
-  return await git('rev-parse', '--verify', 'HEAD^{commit}')
+export async function headCommit(io: Io): Promise<string> {
+  return await git(io, 'rev-parse', '--verify', 'HEAD^{commit}')
 }
 
 /**
  * The repository, `owner/repo`, that the checkout is a clone of: by the URL of `origin`, or of its only remote.
  * @throws CheckoutError
  */
-export async function clonedRepository(): Promise<string> {
-  const remotes = (await git('remote')).split('\n').filter((name) => name !== '')
+export async function clonedRepository(io: Io): Promise<string> {
+  const remotes = (await git(io, 'remote')).split('\n').filter((name) => name !== '')
   const remote = remotes.length === 1 ? remotes[0] : remotes.find((name) => name === 'origin')
   if (remote === undefined)
     throw new CheckoutError(
       remotes.length === 0 ? 'the checkout has no remote' : 'no remote of the checkout is called origin',
     )
-  const repository = repositoryAt(await git('remote', 'get-url', remote))
+  const repository = repositoryAt(await git(io, 'remote', 'get-url', remote))
   // Without the URL: it may hold a password.
   if (repository === undefined)
     throw new CheckoutError(`the URL of the remote ${remote} does not end in <owner>/<repo>`)
@@ -49,9 +50,9 @@ export function repositoryAt(url: string): string | undefined {
   )?.full
 }
 
-async function git(...args: string[]): Promise<string> {
+async function git(io: Io, ...args: string[]): Promise<string> {
   try {
-    const { stdout } = await promisify(execFile)('git', args)
+    const { stdout } = await promisify(execFile)('git', args, { cwd: io.cwd(), env: io.env })
     return stdout.trimEnd()
   } catch (error) {
     const said =

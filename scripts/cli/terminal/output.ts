@@ -1,17 +1,20 @@
 import { once } from 'node:events'
 import Table from 'cli-table3'
 import { jsonLine } from '../../../lib/admin/ndjson.js'
+import { printLine, type Io } from './io.js'
 import { visible } from './visible.js'
 
 /** Prints records: one JSON object a line for scripts, or a table for people; nothing when there are none. */
 export function printRecords<T extends object>(
+  io: Io,
   records: readonly T[],
   columns: Readonly<Record<string, (record: T) => string>>,
   json: boolean | undefined,
 ): void {
-  if (json) for (const record of records) console.log(jsonLine(record))
+  if (json) for (const record of records) printLine(io, jsonLine(record))
   else if (records.length > 0)
-    console.log(
+    printLine(
+      io,
       table(
         Object.keys(columns),
         records.map((record) => Object.values(columns).map((cell) => visible(cell(record)))),
@@ -20,8 +23,8 @@ export function printRecords<T extends object>(
 }
 
 /** Writes a text of any length to standard output, no faster than it is read there. */
-export async function print(text: string): Promise<void> {
-  if (!process.stdout.write(text)) await once(process.stdout, 'drain')
+export async function print({ stdout }: Io, text: string): Promise<void> {
+  if (!stdout.write(text)) await once(stdout, 'drain')
 }
 
 /**

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
+import type { Io } from './io.js'
 import { print } from './output.js'
 
 /** Where long output goes: a pager, or standard output itself. */
@@ -12,11 +13,11 @@ export interface Page {
 }
 
 /** @param command of a shell; `cat` and none are standard output itself */
-export function openPager(command: string): Page {
-  if (command === '' || command === 'cat') return plainPage
+export function openPager(io: Io, command: string): Page {
+  if (command === '' || command === 'cat') return plainPage(io)
   // As git does.
-  const env = { LESS: 'FRX', LV: '-c', ...process.env }
-  const child = spawn('/bin/sh', ['-c', command], { stdio: ['pipe', 'inherit', 'inherit'], env })
+  const env = { LESS: 'FRX', LV: '-c', ...io.env }
+  const child = spawn('/bin/sh', ['-c', command], { stdio: ['pipe', 'inherit', 'inherit'], cwd: io.cwd(), env })
   const ended = once(child, 'close')
   const isOver = { now: false }
   const input: Writable = child.stdin
@@ -35,10 +36,12 @@ export function openPager(command: string): Page {
   }
 }
 
-const plainPage: Page = {
-  async write(text) {
-    await print(text)
-    return true
-  },
-  end: async () => await Promise.resolve(),
+function plainPage(io: Io): Page {
+  return {
+    async write(text) {
+      await print(io, text)
+      return true
+    },
+    end: async () => await Promise.resolve(),
+  }
 }

@@ -1,5 +1,6 @@
 import bars, { type SingleBar } from 'cli-progress'
 import type { Progress } from '../../../lib/concurrency/task.js'
+import type { Output } from './io.js'
 import { describeProgress } from './progress-line.js'
 
 /** Work that is done sooner shows nothing. */
@@ -7,14 +8,19 @@ const QUICK_MILLISECONDS = 500
 
 const BAR = { barsize: 30, barCompleteString: '='.repeat(30), barIncompleteString: '-'.repeat(30), barGlue: '' }
 
-/** Shows on a terminal how far long work is, on its standard error. */
+/** Shows on a terminal how far long work is. */
 export class ProgressBar {
+  readonly #stream: Output
   readonly #beganAt = performance.now()
   #bar: SingleBar | undefined
 
+  constructor(stream: Output) {
+    this.#stream = stream
+  }
+
   show(progress: Progress): void {
     if (performance.now() - this.#beganAt < QUICK_MILLISECONDS) return
-    this.#bar ??= begun()
+    this.#bar ??= begun(this.#stream)
     this.#bar.update(progress.share ?? 0, { progress })
   }
 
@@ -23,9 +29,9 @@ export class ProgressBar {
   }
 }
 
-function begun(): SingleBar {
+function begun(stream: Output): SingleBar {
   const bar = new bars.SingleBar({
-    stream: process.stderr,
+    stream,
     clearOnComplete: true,
     // A signal may end this process at any time, and would leave the terminal without it.
     linewrap: true,

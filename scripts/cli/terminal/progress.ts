@@ -1,4 +1,5 @@
 import { runTask, type Progress, type Task } from '../../../lib/concurrency/task.js'
+import { warn, type Io } from './io.js'
 import { describeProgress } from './progress-line.js'
 
 /** How often there is a line where there is no terminal. */
@@ -10,12 +11,13 @@ const LINE_MILLISECONDS = 5000
  * @param isPrinting whether that goes to standard output: a bar is not drawn into it
  */
 export async function withProgress<Result, Item>(
+  io: Io,
   work: Task<Result, Item>,
   take: (items: readonly Item[]) => Promise<void> | void = () => undefined,
   isPrinting = false,
 ): Promise<Result> {
-  const isBar = process.stderr.isTTY && !(isPrinting && process.stdout.isTTY)
-  const display = isBar ? new (await import('./progress-bar.js')).ProgressBar() : new LineDisplay()
+  const isBar = io.stderr.isTTY === true && !(isPrinting && io.stdout.isTTY)
+  const display = isBar ? new (await import('./progress-bar.js')).ProgressBar(io.stderr) : new LineDisplay(io)
   try {
     return await runTask(work, async ({ items = [], progress }) => {
       if (items.length > 0) await take(items)
@@ -27,12 +29,17 @@ export async function withProgress<Result, Item>(
 }
 
 class LineDisplay {
+  readonly #io: Io
   #saidAt = performance.now()
+
+  constructor(io: Io) {
+    this.#io = io
+  }
 
   show(progress: Progress): void {
     if (performance.now() - this.#saidAt < LINE_MILLISECONDS) return
     this.#saidAt = performance.now()
-    console.error(`commit-status: ${describeProgress(progress)}`)
+    warn(this.#io, describeProgress(progress))
   }
 
   end(): void {

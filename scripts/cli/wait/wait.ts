@@ -4,6 +4,7 @@ import { patternMatcher } from '../../../lib/domain/verdict/pattern.js'
 import { MAX_REQUIRED, type VerdictQuery } from '../../../lib/domain/verdict/rule.js'
 import type { Verdict } from '../../../lib/domain/verdict/verdict.js'
 import { askList, askVerdict, NoAnswer, shown, type AskedCommit } from '../clients/verdict-client.js'
+import { warn, type Io } from '../terminal/io.js'
 import { SettledStatuses } from './settled-statuses.js'
 
 /** Exit statuses. */
@@ -36,13 +37,18 @@ export interface WaitingTime {
 }
 
 /** Waits for the verdict of a commit, and prints what comes. @returns the exit status */
-export async function waitForVerdict(commit: AskedCommit, query: VerdictQuery, time: WaitingTime): Promise<number> {
+export async function waitForVerdict(
+  io: Io,
+  commit: AskedCommit,
+  query: VerdictQuery,
+  time: WaitingTime,
+): Promise<number> {
   const until = performance.now() + time.milliseconds
   const left = (): number => Math.max(0, until - performance.now())
   /** An answer that comes after the time is none. */
   const within = (milliseconds: number): AbortSignal =>
     AbortSignal.timeout(Math.ceil(Math.min(milliseconds, left() + GRACE_MILLISECONDS)))
-  const settled = new SettledStatuses(time.json)
+  const settled = new SettledStatuses(io, time.json)
   let pause = FIRST_PAUSE_MILLISECONDS
   let known: string | undefined
   let verdict: Verdict | undefined
@@ -85,18 +91,18 @@ export async function waitForVerdict(commit: AskedCommit, query: VerdictQuery, t
     } catch (error) {
       if (!(error instanceof NoAnswer)) throw error
       if (error.status !== undefined && [400, 401, 403, 404, 422].includes(error.status)) {
-        console.error(`commit-status: ${error.message}`)
+        warn(io, error.message)
         return REFUSED
       }
       failure = error
-      console.error(`commit-status: ${error.message}; trying again`)
+      warn(io, `${error.message}; trying again`)
       await setTimeout(Math.min(left(), Math.max(pause * (1 + Math.random()), error.retryAfter)))
       pause = Math.min(pause * 2, LONGEST_PAUSE_MILLISECONDS)
     }
   }
   if (verdict?.verdict === 'failure' && !failure) return settled.end(verdict, FAILED)
   const missing = verdict || !failure ? [describeMissing(verdict, settled.list)] : []
-  console.error(`commit-status: no verdict in time: ${[...missing, ...(failure ? [failure.message] : [])].join('; ')}`)
+  warn(io, `no verdict in time: ${[...missing, ...(failure ? [failure.message] : [])].join('; ')}`)
   return NO_VERDICT
 }
 
