@@ -50,7 +50,7 @@ t.test('Wrong use is exit status 2: a name, an id or a time that breaks its rule
     t.strictSame(await place.run(['token', 'list']), { status: 0, stdout: '', stderr: '' }, 'nothing was made')
   })
   const place = new CommandPlace(t.testdir())
-  const metrics = await place.run(['serve'], { environment: { COMMIT_STATUS_METRICS: '127.0.0.1:99999' } })
+  const metrics = await place.runProcess(['serve'], { environment: { COMMIT_STATUS_METRICS: '127.0.0.1:99999' } })
   t.match(metrics, { status: 2, stderr: /bad setting metrics/ })
 })
 
@@ -154,7 +154,7 @@ t.test('A folder that cannot be made is an error within seconds', { skip: !exist
     [['store', 'backup', '/proc/x/y/z'], {}],
   ] as const) {
     const begun = performance.now()
-    const outcome = await place.run(args, { environment })
+    const outcome = await place.runProcess(args, { environment })
     t.match(outcome, { status: 1, stderr: /ENOENT|cannot be opened/ }, args.join(' '))
     t.notMatch(outcome.stderr, /\n {4}at /)
     t.ok(performance.now() - begun < 10_000)

@@ -54,11 +54,11 @@ t.test('Each commit has a sign for its state, and the contexts that failed', asy
 })
 
 t.test("What git log takes is git's: ranges, paths, patches, what it refuses", async (t) => {
-  const { sha, second, log } = await checkoutOf(t)
+  const { place, checkout, environment, sha, second, log } = await checkoutOf(t)
   t.match((await log('HEAD~1')).stdout, new RegExp(`^· ${sha.slice(0, 7)} a commit\n$`))
   t.strictSame(await log('--', 'no-such-file'), { status: 0, stdout: '', stderr: '' })
   t.match((await log('-p', '-1', '--stat')).stdout, new RegExp(`^· ${second.slice(0, 7)} second\n`))
-  const refused = await log('no-such-branch')
+  const refused = await place.runProcess(['log', 'no-such-branch'], { environment, directory: checkout })
   t.equal(refused.status, 128)
   t.match(refused.stderr, /^fatal: .*no-such-branch/)
 })

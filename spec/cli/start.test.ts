@@ -7,7 +7,7 @@ import { CommandPlace, executable } from '../fixtures/command.js'
 t.test('A port that is in use stops the start with one line that names the address and the settings', async (t) => {
   const [one, other] = [new CommandPlace(t.testdir()), new CommandPlace(join(t.testdirName, 'other'))]
   const { port } = new URL((await one.serve(t)).url)
-  t.strictSame(await other.run(['serve'], { environment: { COMMIT_STATUS_PORT: port } }), {
+  t.strictSame(await other.runProcess(['serve'], { environment: { COMMIT_STATUS_PORT: port } }), {
     status: 1,
     stdout: '',
     stderr:
@@ -20,8 +20,8 @@ t.test('A store that is in use, or a repositories folder that is missing, stops 
   const place = new CommandPlace(t.testdir())
   await place.serve(t)
   const [locked, missing] = await Promise.all([
-    place.run(['serve']),
-    place.run(['serve'], { environment: { COMMIT_STATUS_REPOSITORIES: '/nonexistent' } }),
+    place.runProcess(['serve']),
+    place.runProcess(['serve'], { environment: { COMMIT_STATUS_REPOSITORIES: '/nonexistent' } }),
   ])
   t.strictSame(locked, {
     status: 1,
@@ -40,7 +40,7 @@ t.test('A store that is in use, or a repositories folder that is missing, stops 
 t.test('Bad settings are wrong use: one line, no stack, exit 2, for every command', async (t) => {
   const place = new CommandPlace(t.testdir({ 'settings.json': '{"prot": 80}' }))
   const outcomes = await Promise.all([
-    place.run(['serve'], { environment: { COMMIT_STATUS_PORT: 'http' } }),
+    place.runProcess(['serve'], { environment: { COMMIT_STATUS_PORT: 'http' } }),
     place.run(['token', 'list'], { environment: { COMMIT_STATUS_PROT: '80' } }),
     place.run(['token', 'list', '--config', 'settings.json']),
     place.run(['repo', 'list'], { environment: { COMMIT_STATUS_CONFIG: 'none.json' } }),

@@ -19,7 +19,7 @@ t.test('Whoever has the store and does not answer is named after some seconds', 
   t.teardown(async () => await store.close())
   const service = await hanging.serve(t)
   service.child.kill('SIGSTOP')
-  const outcomes = await Promise.all([held.run(['token', 'list']), hanging.run(['token', 'create', 'alice'])])
+  const outcomes = await Promise.all([held.runProcess(['token', 'list']), hanging.run(['token', 'create', 'alice'])])
   service.child.kill('SIGCONT')
   const socket = 'store/admin/socket'
   t.strictSame(outcomes, [
@@ -71,7 +71,7 @@ t.test('The service waits for a store that a command lets go within some seconds
 t.test('Commands at the same time wait for each other', async (t) => {
   const place = new CommandPlace(t.testdir())
   const users = ['a', 'b', 'c', 'd']
-  const outcomes = await Promise.all(users.map((user) => place.run(['access', 'grant', 'alice', user, 'read'])))
+  const outcomes = await Promise.all(users.map((user) => place.runProcess(['access', 'grant', 'alice', user, 'read'])))
   t.strictSame(
     outcomes,
     users.map(() => ({ status: 0, stdout: '', stderr: '' })),
