@@ -11,7 +11,7 @@ import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { readSettings } from '../../lib/stand-alone/settings.js'
 import { isLong } from '../faults/fault.js'
-import { CommandPlace, withoutProgress } from '../fixtures/command.js'
+import { CommandPlace } from '../fixtures/command.js'
 import { embed } from '../fixtures/embedded.js'
 import { writeExport } from '../fixtures/export-file.js'
 import { makeRepositoryWithCommit } from '../fixtures/git.js'
@@ -95,7 +95,7 @@ t.test(`Every command works on a commit of ${CONTEXTS} contexts`, { skip: needsL
   const file = join(place.folder, 'export')
   await writeExport(file, { name: 'alice/hello', sha, contexts: CONTEXTS, description: 'd' })
   const run = async (...args: string[]): Promise<string> => {
-    const { status, stdout, stderr } = withoutProgress(await place.run(args))
+    const { status, stdout, stderr } = await place.run(args)
     t.strictSame([status, stderr], [0, ''], args.join(' '))
     return stdout
   }

@@ -5,7 +5,7 @@ import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { LevelStore } from '../../lib/store/level/level-store.js'
-import { CommandPlace, executable, withoutProgress, type Outcome } from '../fixtures/command.js'
+import { CommandPlace, executable, type Outcome } from '../fixtures/command.js'
 import { makeRepositoryWithCommit } from '../fixtures/git.js'
 import { commitId, repositoryNamed } from '../fixtures/names.js'
 import { withRawLevel } from '../fixtures/raw-level.js'
@@ -39,9 +39,9 @@ async function filledPlace(folder: string, statuses = 3): Promise<CommandPlace> 
 
 /** Does the same with the service stopped and running; both must be the same. */
 async function both(t: Test, place: CommandPlace, commands: () => Promise<Outcome[]>): Promise<Outcome[]> {
-  const stopped = (await commands()).map(withoutProgress)
+  const stopped = await commands()
   const service = await place.serve(t)
-  t.strictSame((await commands()).map(withoutProgress), stopped, 'the same while the service runs')
+  t.strictSame(await commands(), stopped, 'the same while the service runs')
   await service.end('SIGTERM')
   return stopped
 }
@@ -72,7 +72,7 @@ t.test('A store is counted in the same words, whether the service is running or 
 t.test('A store is exported and imported in the same words, whether the service is running or not', async (t) => {
   const place = await filledPlace(t.testdir(), 300)
   const file = join(place.folder, 'export')
-  const exported = withoutProgress(await place.run(['store', 'export']))
+  const exported = await place.run(['store', 'export'])
   writeFileSync(file, exported.stdout)
   writeFileSync(`${file}.cut`, exported.stdout.replace('"sha256":', '"sha1":'))
   const outcomes = await both(t, place, async () => [
@@ -104,7 +104,7 @@ t.test('A store is exported and imported in the same words, whether the service 
   t.match(await other.run(['store', 'import', file]), {
     stdout: /^900 statuses, 0 tokens, 1 grants imported; 900 of the statuses were new/,
   })
-  t.strictSame(withoutProgress(await other.run(['store', 'export'])), exported)
+  t.strictSame(await other.run(['store', 'export']), exported)
 })
 
 t.test('A damaged value is named, and the export has no end', async (t) => {

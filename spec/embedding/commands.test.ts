@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { socketPath } from '../../lib/admin/socket-path.js'
 import { runTask } from '../../lib/index.js'
-import { CommandPlace, withoutProgress } from '../fixtures/command.js'
+import { CommandPlace } from '../fixtures/command.js'
 import { embed, fetchJson, listen } from '../fixtures/embedded.js'
 import { makeRepository, makeRepositoryWithCommit } from '../fixtures/git.js'
 
@@ -68,7 +68,7 @@ t.test('Every command works against the store of a host that runs', async (t) =>
   const ran = new Set(['token create', 'store import', 'token revoke'])
   for (const [args, stdout] of steps) {
     ran.add(args.slice(0, 2).join(' '))
-    const outcome = withoutProgress(await place.runProcess(args, { environment: { COMMIT_STATUS_TOKEN: token } }))
+    const outcome = await place.runProcess(args, { environment: { COMMIT_STATUS_TOKEN: token } })
     t.match(outcome, { status: 0, stdout, stderr: '' }, args.join(' '))
   }
   const file = join(place.folder, 'export.jsonl')
