@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { SAVE } from '../../lib/store/postgres/save-reports.js'
-import { COLUMNS } from '../../lib/store/postgres/status-rows.js'
+import { COLUMNS } from '../../lib/store/postgres/status-columns.js'
 import { binary, PostgresServer, sql } from '../fixtures/postgres.js'
 import type { Case, Row, Setting } from './setting.js'
 import { makeRepositoryOf, realisticReport, type MadeRepository } from './data.js'
@@ -152,17 +152,17 @@ const PICK = `\\set any random(1, ${COMMITS})\n\\set number random(0, ${CONTEXTS
 function saveScript(): string {
   const values = [
     "ARRAY['alice/limit/'::bytea]",
+    'ARRAY[1800000000000]',
+    'ARRAY[7]',
+    'ARRAY[500]',
+    '500',
+    "'2100-01-01T00:00:00Z'",
     `ARRAY[${ANY_SHA}]`,
     "ARRAY[convert_to('ci/check-' || :number, 'UTF8')]",
     "ARRAY['abcdefghijkl']",
     "ARRAY['success']",
     "ARRAY['All 4711 tests passed in 3 min']",
     "ARRAY['https://ci.example.com/jobs/4711']",
-    'ARRAY[1800000000000]',
-    'ARRAY[7]',
-    'ARRAY[500]',
-    '500',
-    "'2100-01-01T00:00:00Z'",
     "ARRAY['alice'::bytea]",
     "ARRAY['0a1b2c3d4e5f']",
   ]

@@ -12,7 +12,8 @@ import { DatabaseFailure } from './database-failure.js'
 import type { PostgresDatabase } from './database.js'
 import { PostgresMerge } from './merge.js'
 import { PAGE_ROWS, REMOVE_SAME } from './statuses.js'
-import { COLUMNS, fromRow, repositoryKey, valuesOf, type StatusRow } from './status-rows.js'
+import { COLUMNS, STATUS, values, type StatusRow } from './status-columns.js'
+import { fromRow, repositoryKey } from './status-rows.js'
 
 /** Not key by key as those of a repository: where a database spreads keys by hash, it would sort all for each page. */
 const DECLARE: Statement = {
@@ -69,7 +70,7 @@ export class PostgresContents implements StoreContents {
 
   async remove(repository: RepositoryName, statuses: readonly StoredStatus[]): Promise<number> {
     // Not twice: nobody would know how many there were.
-    return await this.#database.change(REMOVE_SAME, [repositoryKey(repository), ...valuesOf(statuses)], {
+    return await this.#database.change(REMOVE_SAME, [repositoryKey(repository), ...values(STATUS, statuses)], {
       once: true,
     })
   }

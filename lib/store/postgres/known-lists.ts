@@ -39,21 +39,3 @@ export class KnownLists {
     this.#known.set(key, list)
   }
 }
-
-/**
- * An expression of SQL for what tells a list from every other one: all that is shown of its statuses, and who reported
- * them. Texts stand behind their lengths, so that no text can pass for another.
- * @param rows the name of the rows, of one commit; without any it is null
- */
-export function digestOf(rows: string): string {
-  const columns = [
-    `encode(${rows}.context, 'hex')`,
-    ...['id', 'state', 'created_at', 'updated_at'].map((column) => `${rows}.${column}`),
-    `octet_length(${rows}.description) || 'd' || ${rows}.description`,
-    `octet_length(${rows}.target_url) || 't' || ${rows}.target_url`,
-    `'r' || encode(${rows}.reporter_user, 'hex')`,
-  ]
-  const all = `string_agg(concat_ws(',', ${columns.join(', ')}), ',' ORDER BY ${rows}.context)`
-  // A text in hexadecimal digits; 160 bits of it, since it is sent to and fro.
-  return `substr(sha256(convert_to(${all}, 'UTF8'))::text, 3, 40)`
-}

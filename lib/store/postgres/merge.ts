@@ -7,7 +7,8 @@ import type { PostgresDatabase, Snapshot } from './database.js'
 import { grantsOn, mergeGrants } from './grants.js'
 import { bumpVersionFrom, versionOf } from './repository-versions.js'
 import { PAGE_ROWS, REMOVE_SAME } from './statuses.js'
-import { COLUMNS, fromRow, keyOf, repositoryKey, VALUES_FROM_2, valuesOf, type StatusRow } from './status-rows.js'
+import { arrays, COLUMNS, STATUS, values, type StatusRow } from './status-columns.js'
+import { fromRow, keyOf, repositoryKey } from './status-rows.js'
 
 const FIND: Statement = {
   name: 'find-statuses',
@@ -20,7 +21,7 @@ const TAKE_SAME: Statement = { name: 'take-same-statuses', text: `${REMOVE_SAME.
 const INSERT: Statement = {
   name: 'insert-statuses',
   text: `INSERT INTO commit_status.statuses (repository, ${COLUMNS}) SELECT $1::bytea, ${COLUMNS}
-FROM ${VALUES_FROM_2} ON CONFLICT (repository, sha, context) DO NOTHING`,
+FROM unnest(${arrays(STATUS, 2)}) AS o (${COLUMNS}) ON CONFLICT (repository, sha, context) DO NOTHING`,
 }
 
 interface Merged {
@@ -60,7 +61,7 @@ export class PostgresMerge implements RepositoryMerge {
 
   async add(statuses: readonly StoredStatus[], grants: readonly Grant[]): Promise<number> {
     const { snapshot } = await this.#beginning
-    const [shas, contexts] = valuesOf(statuses)
+    const [shas, contexts] = values(STATUS, statuses)
     const rows = await snapshot.query<StatusRow>(FIND, [repositoryKey(this.#repository), shas, contexts])
     const known = new Map(rows.map(fromRow).map((status) => [keyOf(status), status]))
     let added = 0
@@ -117,13 +118,13 @@ export class PostgresMerge implements RepositoryMerge {
     const replaced = merged.flatMap(({ there }) => there ?? [])
     const taken = await connection.query<Pick<StatusRow, 'sha' | 'context'>>(TAKE_SAME, [
       repository,
-      ...valuesOf(replaced),
+      ...values(STATUS, replaced),
     ])
     const free = new Set(
       taken.map(({ sha, context }) => keyOf({ sha: sha.toString('hex'), context: context.toString() })),
     )
-    const placed = merged.filter(({ status, there }) => !there || free.has(keyOf(status)))
-    await connection.change(INSERT, [repository, ...valuesOf(placed.map(({ status }) => status))])
+    const placed = merged.flatMap(({ status, there }) => (!there || free.has(keyOf(status)) ? status : []))
+    await connection.change(INSERT, [repository, ...values(STATUS, placed)])
   }
 }
 

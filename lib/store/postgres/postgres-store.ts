@@ -7,7 +7,6 @@ import { noopMeter, type Meter } from '../../contracts/meter.js'
 import type { SavedStatus } from '../../contracts/records.js'
 import type { Store } from '../../contracts/store.js'
 import type { RepositoryName } from '../../domain/repository-name.js'
-import { StatusIds } from '../status-ids.js'
 import { PostgresContents } from './contents.js'
 import { PostgresDatabase } from './database.js'
 import { PostgresFailureBudget } from './failure-budget.js'
@@ -31,7 +30,6 @@ export class PostgresStore implements Store {
   readonly #writer: PostgresWriter<ReportRow, SavedStatus>
   readonly #health: Health
   readonly #meter: Meter
-  readonly #ids = new StatusIds()
   #closing: Promise<void> | undefined
 
   private constructor(database: PostgresDatabase, logger: Logger, meter: Meter, shares: CacheShares) {
@@ -114,7 +112,7 @@ export class PostgresStore implements Store {
   async #save(reports: readonly ReportRow[]): Promise<(SavedStatus | Error)[]> {
     const begun = performance.now()
     try {
-      const saved = await saveReports(this.#database, reports, this.#ids)
+      const saved = await saveReports(this.#database, reports)
       this.#meter.batchWritten(reports.length, (performance.now() - begun) / 1000)
       const failure = saved.find((result) => result instanceof StoreUnavailable)
       if (failure) this.#health.failed(failure)

@@ -21,19 +21,13 @@ import {
 import type { Meter } from '../../contracts/meter.js'
 import { Semaphore } from '../../concurrency/semaphore.js'
 import { sizeOf } from '../queue-bounds.js'
+import { StatusIds } from '../status-ids.js'
 import { batchLoader, type BatchLoader } from './batch-loader.js'
 import type { Connection, Statement } from './connection.js'
 import type { PostgresDatabase, Snapshot } from './database.js'
-import { digestOf, KnownLists, type KnownList } from './known-lists.js'
-import {
-  COLUMNS,
-  fromRow,
-  repositoryKey,
-  repositoryText,
-  VALUES_FROM_2,
-  type ReportRow,
-  type StatusRow,
-} from './status-rows.js'
+import { KnownLists, type KnownList } from './known-lists.js'
+import { arrays, COLUMNS, digestOf, IS_SAME, OVERWRITE, PREVIOUS, STATUS, type StatusRow } from './status-columns.js'
+import { fromRow, repositoryKey, repositoryText, type ReportRow } from './status-rows.js'
 import type { PostgresWriter } from './writer.js'
 
 /** Of a list that is read together with others. One with more is read by itself. */
@@ -95,13 +89,8 @@ FROM unnest($1::bytea[], $2::bytea[]) WITH ORDINALITY AS c (in_repository, commi
 /** Removes those that are still exactly what is given. */
 export const REMOVE_SAME: Statement = {
   name: 'remove-same-statuses',
-  text: `DELETE FROM commit_status.statuses AS s USING ${VALUES_FROM_2} WHERE s.repository = $1
-AND s.sha = o.sha AND s.context = o.context
-AND s.id = o.id AND s.state = o.state AND s.description IS NOT DISTINCT FROM o.description
-AND s.target_url IS NOT DISTINCT FROM o.target_url
-AND s.created_at = o.created_at AND s.updated_at = o.updated_at
-AND s.reporter_user IS NOT DISTINCT FROM o.reporter_user AND s.reporter_token IS NOT DISTINCT FROM o.reporter_token
-AND s.pending_since IS NOT DISTINCT FROM o.pending_since`,
+  text: `DELETE FROM commit_status.statuses AS s USING unnest(${arrays(STATUS, 2)}) AS o (${COLUMNS})
+WHERE s.repository = $1 AND ${IS_SAME}`,
 }
 
 /** A page has a few hundred. */
@@ -124,25 +113,12 @@ const ONE: Statement = {
   text: `SELECT ${COLUMNS} FROM commit_status.statuses WHERE repository = $1 AND sha = $2 AND context = $3`,
 }
 
-const PREVIOUS =
-  'previous_state, previous_description, previous_target_url, previous_updated_at, previous_reporter_user, ' +
-  'previous_reporter_token, previous_pending_since'
-
 const MOVE: Statement = {
   name: 'move-statuses',
-  text: `INSERT INTO commit_status.statuses
-  (repository, ${COLUMNS}, ${PREVIOUS})
+  text: `INSERT INTO commit_status.statuses (repository, ${COLUMNS}, ${PREVIOUS})
 SELECT $2::bytea, ${COLUMNS}, ${PREVIOUS}
 FROM commit_status.statuses WHERE repository = $1
-ON CONFLICT (repository, sha, context) DO UPDATE SET
-  id = EXCLUDED.id, state = EXCLUDED.state, description = EXCLUDED.description, target_url = EXCLUDED.target_url,
-  created_at = EXCLUDED.created_at, updated_at = EXCLUDED.updated_at,
-  reporter_user = EXCLUDED.reporter_user, reporter_token = EXCLUDED.reporter_token,
-  pending_since = EXCLUDED.pending_since,
-  previous_state = EXCLUDED.previous_state, previous_description = EXCLUDED.previous_description,
-  previous_target_url = EXCLUDED.previous_target_url, previous_updated_at = EXCLUDED.previous_updated_at,
-  previous_reporter_user = EXCLUDED.previous_reporter_user, previous_reporter_token = EXCLUDED.previous_reporter_token,
-  previous_pending_since = EXCLUDED.previous_pending_since
+ON CONFLICT (repository, sha, context) DO UPDATE SET ${OVERWRITE}
 WHERE statuses.updated_at <= EXCLUDED.updated_at`,
 }
 
@@ -159,6 +135,7 @@ export class PostgresStatuses implements WholeStatusStore {
   readonly #writer: PostgresWriter<ReportRow, SavedStatus>
   readonly #lists: BatchLoader<AskedList, FoundRows>
   readonly #known: KnownLists
+  readonly #ids = new StatusIds()
   readonly #reads = new Semaphore(MAX_READS, Infinity)
   readonly #largeLists = new Semaphore(MAX_LARGE_LISTS, 0)
 
@@ -186,10 +163,10 @@ export class PostgresStatuses implements WholeStatusStore {
       key: `${repository.full}/${commit.hex}/${report.context}`,
       size: sizeOf(report),
       row: {
-        repository: repositoryKey(repository),
-        sha: Buffer.from(commit.hex, 'hex'),
-        context: Buffer.from(report.context),
-        report,
+        ...report,
+        id: this.#ids.next(),
+        sha: commit.hex,
+        repository: repositoryText(repository),
         at,
         maxContexts,
       },
