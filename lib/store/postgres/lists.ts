@@ -1,0 +1,275 @@
+import { Semaphore } from '../../concurrency/semaphore.js'
+import type { Meter } from '../../contracts/meter.js'
+import type { StoredStatus } from '../../domain/commit-status.js'
+import type { ObjectId } from '../../domain/object-id.js'
+import type { RepositoryName } from '../../domain/repository-name.js'
+import {
+  LARGE_LIST_BYTES,
+  largeList,
+  serialisedList,
+  toText,
+  type SentList,
+  type SerialisedList,
+  type StatusText,
+} from '../../domain/status-list.js'
+import { batchLoader, type BatchLoader } from './batch-loader.js'
+import type { Statement } from './connection.js'
+import type { PostgresDatabase, Snapshot } from './database.js'
+import { KnownLists, type KnownList } from './known-lists.js'
+import { COLUMNS, digestOf, type StatusRow } from './status-columns.js'
+import { fromRow, repositoryKey, repositoryText } from './status-rows.js'
+
+/** The most rows of a list that is read together with others. One with more is read by itself. */
+const FEW_ROWS = 100
+
+/** Lists of more rows than that which are read into memory at a time; those that wait do so for milliseconds. */
+const MAX_READS = 4
+
+/** Lists at a time that are too large for the memory: each has a connection for as long as its client reads. */
+const MAX_LARGE_LISTS = 8
+
+/**
+ * Rows of each commit: none if its digest equals `known`, or if both are empty; one with a null digest if its last
+ * status has gone; else one for each status. Each commit is looked up apart: with `sha = ANY (…)`, or without the inner
+ * order, PostgreSQL may think that reading the whole repository is as good. Names, commits and digests are texts with
+ * commas between, which none of them has: `pg` takes longer to write arrays than for all the rest.
+ */
+export const LISTS: Statement = {
+  name: 'lists',
+  text: `SELECT c.at, d.digest, s.*
+FROM unnest(string_to_array($1, ','), string_to_array($2, ','), string_to_array($3, ',', '')) WITH ORDINALITY
+  AS c (in_repository, commit, known, at)
+CROSS JOIN LATERAL (SELECT ${digestOf('f')} AS digest FROM (SELECT * FROM commit_status.statuses
+  WHERE repository = convert_to(c.in_repository, 'UTF8') AND sha = decode(c.commit, 'hex')
+  ORDER BY context LIMIT $4) AS f) AS d
+LEFT JOIN LATERAL (SELECT ${COLUMNS} FROM commit_status.statuses
+  WHERE repository = convert_to(c.in_repository, 'UTF8') AND sha = decode(c.commit, 'hex')
+  ORDER BY context LIMIT $4) AS s ON true
+WHERE d.digest IS DISTINCT FROM c.known ORDER BY c.at, s.context`,
+}
+
+/** The digest of a commit without statuses is null. */
+const DIGESTS: Statement = {
+  name: 'digests',
+  text: `SELECT c.at, (SELECT ${digestOf('s')}
+  FROM commit_status.statuses AS s WHERE s.repository = c.in_repository AND s.sha = c.commit) AS digest
+FROM unnest($1::bytea[], $2::bytea[]) WITH ORDINALITY AS c (in_repository, commit, at)`,
+}
+
+/** Rows that are read at a time. */
+export const PAGE_ROWS = 500
+
+const PAGE: Statement = {
+  name: 'page',
+  text: `SELECT ${COLUMNS} FROM commit_status.statuses WHERE repository = $1 AND (sha, context) > ($2, $3)
+ORDER BY sha, context LIMIT ${PAGE_ROWS}`,
+}
+
+const PAGE_OF: Statement = {
+  name: 'page-of-commit',
+  text: `SELECT ${COLUMNS} FROM commit_status.statuses WHERE repository = $1 AND sha = $2 AND context > $3
+ORDER BY context LIMIT ${PAGE_ROWS}`,
+}
+
+/** Reads lists: small ones of several requests together, large ones in pages of one moment. */
+export class PostgresLists {
+  readonly #database: PostgresDatabase
+  readonly #lists: BatchLoader<AskedList, FoundRows>
+  readonly #known: KnownLists
+  readonly #reads = new Semaphore(MAX_READS, Infinity)
+  readonly #largeLists = new Semaphore(MAX_LARGE_LISTS, 0)
+
+  /** @param cacheBytes of lists that are kept in memory as they are sent */
+  constructor(database: PostgresDatabase, meter: Meter, cacheBytes: number) {
+    this.#database = database
+    this.#known = new KnownLists(cacheBytes, meter)
+    this.#lists = batchLoader(async (keys) => await this.#find(keys))
+  }
+
+  async list(repository: RepositoryName, commit: ObjectId): Promise<StoredStatus[]> {
+    const rows = await this.#few(repository, commit)
+    if (rows) return rows.map(fromRow)
+    const all: StoredStatus[] = []
+    for await (const status of this.scan(repository, commit)) all.push(status)
+    return all
+  }
+
+  async serialised(repository: RepositoryName, commit: ObjectId): Promise<SentList> {
+    const key = nameOf({ repository, commit })
+    const known = this.#known.get(key)
+    const { rows, digest } = await this.#ask({ repository, commit }, known)
+    const isSame = known?.digest === digest
+    this.#known.looked(isSame)
+    if (isSame) return known.list
+    if (rows.length > FEW_ROWS) return await this.#many(repository, commit)
+    const list = serialisedList(rows.map(fromRow).map(toText))
+    this.#known.set(key, { list, digest })
+    return list
+  }
+
+  async *pages(repository: RepositoryName, commit: ObjectId): AsyncGenerator<StoredStatus[]> {
+    const few = await this.#few(repository, commit)
+    if (few) {
+      yield few.map(fromRow)
+      return
+    }
+    // One connection for each; those that wait do so for milliseconds.
+    await this.#reads.enter()
+    try {
+      const snapshot = await this.#database.snapshot()
+      try {
+        for await (const rows of pagesOf(snapshot, repository, commit)) yield rows.map(fromRow)
+      } finally {
+        snapshot.close()
+      }
+    } finally {
+      this.#reads.leave()
+    }
+  }
+
+  async digests(commits: readonly CommitKey[]): Promise<readonly string[]> {
+    const rows = await this.#database.query<{ at: string; digest: string | null }>(DIGESTS, [
+      commits.map(({ repository }) => repositoryKey(repository)),
+      commits.map(({ commit }) => Buffer.from(commit.hex, 'hex')),
+    ])
+    const digests = new Map(rows.map(({ at, digest }) => [Number(at), digest]))
+    // PostgreSQL counts from 1.
+    return commits.map((_, index) => digests.get(index + 1) ?? '')
+  }
+
+  async *scan(repository: RepositoryName, commit?: ObjectId): AsyncGenerator<StoredStatus> {
+    const snapshot = await this.#database.snapshot()
+    try {
+      for await (const rows of pagesOf(snapshot, repository, commit)) yield* rows.map(fromRow)
+    } finally {
+      snapshot.close()
+    }
+  }
+
+  /** `undefined` when there are more. */
+  async #few(repository: RepositoryName, commit: ObjectId): Promise<readonly StatusRow[] | undefined> {
+    const { rows } = await this.#ask({ repository, commit })
+    return rows.length > FEW_ROWS ? undefined : rows
+  }
+
+  async #ask(list: CommitKey, known?: KnownList): Promise<FoundRows> {
+    const asked = { ...list, known, question: `${nameOf(list)} ${known?.digest ?? ''}` }
+    return await this.#database.keepingOpen(async () => await this.#lists.load(asked))
+  }
+
+  async #many(repository: RepositoryName, commit: ObjectId): Promise<SentList> {
+    const [reads, largeLists] = [this.#reads, this.#largeLists]
+    await reads.enter()
+    let snapshot: Snapshot | undefined
+    try {
+      snapshot = await this.#database.snapshot()
+      const all = await wholeOf(snapshot, repository, commit)
+      if (all) {
+        snapshot.close()
+        return all
+      }
+      await largeLists.enter()
+    } catch (error) {
+      snapshot?.close()
+      throw error
+      /* c8 ignore next -- V8 counts a way out of the catch that there is not */
+    } finally {
+      reads.leave()
+    }
+    return await largeList({
+      async *pages() {
+        for await (const rows of pagesOf(snapshot, repository, commit)) yield rows.map(fromRow).map(toText)
+      },
+      close: () => {
+        largeLists.leave()
+        snapshot.close()
+        return Promise.resolve()
+      },
+    })
+  }
+
+  /** The lists of commits, each asked for once. */
+  async #find(lists: readonly AskedList[]): Promise<(asked: AskedList) => FoundRows> {
+    const asked = new Map(lists.map((list) => [list.question, list]))
+    const each = [...asked.values()]
+    const rows = await this.#database.query<ListRow>(LISTS, [
+      each.map(({ repository }) => repositoryText(repository)).join(),
+      each.map(({ commit }) => commit.hex).join(),
+      each.map(({ known }) => known?.digest ?? '').join(),
+      FEW_ROWS + 1,
+    ])
+    const questions = [...asked.keys()]
+    const found = new Map<string, { readonly digest: string; readonly rows: StatusRow[] }>()
+    for (const row of rows) {
+      // PostgreSQL counts from 1.
+      const { [Number(row.at) - 1]: question = '' } = questions
+      const list = found.get(question) ?? { digest: row.digest ?? NO_STATUS, rows: [] }
+      found.set(question, list)
+      if (row.sha) list.rows.push(row)
+    }
+    return ({ question, known }) => found.get(question) ?? { digest: known?.digest ?? NO_STATUS, rows: [] }
+  }
+}
+
+/** In place of a digest, of a commit without statuses. */
+const NO_STATUS = ''
+
+interface AskedList extends CommitKey {
+  /** What is sent again if it has not changed. */
+  readonly known: KnownList | undefined
+  /** The same for the same question. */
+  readonly question: string
+}
+
+interface FoundRows {
+  readonly digest: string
+  /** None if the list is the one that is known. */
+  readonly rows: readonly StatusRow[]
+}
+
+/** A status, with the digest of its list; without a status neither. */
+type ListRow = { readonly at: string; readonly digest: string | null } & (StatusRow | { readonly sha: null })
+
+/** Which list is meant. */
+interface CommitKey {
+  readonly repository: RepositoryName
+  readonly commit: ObjectId
+}
+
+function nameOf({ repository, commit }: CommitKey): string {
+  return `${repository.full}/${commit.hex}`
+}
+
+/** A list that is not too large for the memory. */
+async function wholeOf(
+  snapshot: Snapshot,
+  repository: RepositoryName,
+  commit: ObjectId,
+): Promise<SerialisedList | undefined> {
+  const texts: StatusText[] = []
+  let size = 0
+  for await (const rows of pagesOf(snapshot, repository, commit)) {
+    for (const text of rows.map(fromRow).map(toText)) {
+      texts.push(text)
+      size += text.json.length
+    }
+    if (size > LARGE_LIST_BYTES) return undefined
+  }
+  return serialisedList(texts)
+}
+
+/** The statuses of a repository, or of a commit, some at a time. */
+async function* pagesOf(
+  snapshot: Snapshot,
+  repository: RepositoryName,
+  commit: ObjectId | undefined,
+): AsyncGenerator<readonly StatusRow[]> {
+  const sha = commit && Buffer.from(commit.hex, 'hex')
+  let last: Pick<StatusRow, 'sha' | 'context'> | undefined = { sha: sha ?? Buffer.alloc(0), context: Buffer.alloc(0) }
+  while (last) {
+    const place = [repositoryKey(repository), last.sha, last.context]
+    const rows: StatusRow[] = await snapshot.query<StatusRow>(sha ? PAGE_OF : PAGE, place)
+    if (rows.length > 0) yield rows
+    last = rows[PAGE_ROWS - 1]
+  }
+}
