@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { dirname, join } from 'node:path'
 import { Level } from 'level'
 import type { Report } from '../../lib/domain/commit-status.js'
-import { entryOf } from '../../lib/store/level/statuses.js'
+import { entryOf } from '../../lib/store/level/status-record.js'
 import { git } from '../fixtures/git.js'
 import { repositoryNamed } from '../fixtures/names.js'
 

@@ -11,7 +11,8 @@ import type { RepositoryName } from '../../domain/repository-name.js'
 import { type BatchOperation, type LevelDatabase } from './database.js'
 import type { LevelGrants } from './grants.js'
 import { LevelMerge } from './merge.js'
-import { entryOf, statusOf, type LevelStatuses } from './statuses.js'
+import { entryOf, statusOf } from './status-record.js'
+import type { LevelStatuses } from './statuses.js'
 import type { LevelWriter } from './writer.js'
 
 /** What is not a status has a key that begins with an exclamation mark, and no name of an owner begins with less. */

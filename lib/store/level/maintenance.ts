@@ -4,7 +4,7 @@ import type { Task } from '../../concurrency/task.js'
 import { Backup } from './backup.js'
 import type { LevelDatabase } from './database.js'
 import { isGrant } from './grants.js'
-import { isStatus } from './statuses.js'
+import { isStatus } from './status-record.js'
 import { isTokenRecord, isTokenUse } from './tokens.js'
 
 /** How many keys of damaged values are told. */

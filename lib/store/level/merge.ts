@@ -6,7 +6,7 @@ import type { RepositoryName } from '../../domain/repository-name.js'
 import type { Batch, BatchOperation, LevelDatabase } from './database.js'
 import { entryOf as grantEntry, grantsOn } from './grants.js'
 import { KeyWatch } from './key-watch.js'
-import { entryOf, updatedAt } from './statuses.js'
+import { entryOf, updatedAt } from './status-record.js'
 import type { LevelWriter } from './writer.js'
 
 /** A merge, made ready while the writer goes on: its turn takes no longer than to write it. */

@@ -1,21 +1,14 @@
 import { setImmediate } from 'node:timers/promises'
-import { isState, pendingSince, type CommitState, type Report, type StoredStatus } from '../../domain/commit-status.js'
+import { pendingSince, type CommitState, type Report, type StoredStatus } from '../../domain/commit-status.js'
 import { ContextLimitReached } from '../../errors.js'
 import type { ObjectId } from '../../domain/object-id.js'
 import type { MaybePromise } from '../../concurrency/maybe-promise.js'
 import { cacheShares } from '../../contracts/cache-shares.js'
 import { noopMeter, type Meter } from '../../contracts/meter.js'
-import { statusExtras, statusMembers, type SavedStatus } from '../../contracts/records.js'
-import type { RepositoryStatus } from '../../contracts/store-administration.js'
+import type { SavedStatus } from '../../contracts/records.js'
 import type { WholeStatusStore } from '../../contracts/store.js'
-import { parseRepositoryName, type RepositoryName } from '../../domain/repository-name.js'
-import {
-  LARGE_LIST_BYTES,
-  largeList,
-  serialisedList,
-  type SentList,
-  type StatusText,
-} from '../../domain/status-list.js'
+import type { RepositoryName } from '../../domain/repository-name.js'
+import { LARGE_LIST_BYTES, largeList, serialisedList, type SentList } from '../../domain/status-list.js'
 import { Semaphore } from '../../concurrency/semaphore.js'
 import { sizeOf } from '../queue-bounds.js'
 import { statesOfLists } from '../states-of-lists.js'
@@ -24,14 +17,9 @@ import { Turns } from '../turns.js'
 import { CachedList } from './cached-list.js'
 import type { BatchOperation, LevelDatabase } from './database.js'
 import { ReadCache } from './read-cache.js'
-import { contentCheck, damaged, decode, decodeText, encode, rekeyed } from './record.js'
+import { rekeyed } from './record.js'
+import { entryOf, fromStored, statusText, updatedAt } from './status-record.js'
 import type { LevelWriter } from './writer.js'
-
-/** What a value holds: the commit and the context are in the key, `owner/repo/sha/context`. */
-type Stored = Omit<StoredStatus, 'sha' | 'context'>
-
-const { sha: _sha, context: _context, ...storedMembers } = statusMembers
-const isStored = contentCheck<Stored, keyof typeof statusExtras>(storedMembers, statusExtras)
 
 /** Lists that are read into memory at a time; those that wait do so for milliseconds. */
 const MAX_READS = 64
@@ -225,52 +213,6 @@ export class LevelStatuses implements WholeStatusStore {
   }
 }
 
-/** `owner/repo/sha/context` */
-const KEY = /^[\w.-]+\/[\w.-]+\/(?:[0-9a-f]{40}|[0-9a-f]{64})\/./s
-
-/**
- * Whether this is the key of a status.
- * @throws StoreCorrupt when it is, and the value is damaged
- */
-export function isStatus(key: string, value: string): boolean {
-  if (!KEY.test(key)) return false
-  decode(key, value, isStored)
-  return true
-}
-
-/** When a status was updated last; a damaged value counts as older than any other. */
-export function updatedAt(key: string, value: string): string {
-  try {
-    return decode(key, value, isStored).updated_at
-  } catch {
-    return ''
-  }
-}
-
-/** A status as it is kept: its key and value. */
-export function entryOf(
-  repository: RepositoryName,
-  { sha, context, id, state, description, target_url, created_at, updated_at, reporter, pending_since }: StoredStatus,
-): { key: string; value: string } {
-  const key = `${repository.full}/${sha}/${context}`
-  // In this order: see `statusText`. One by one, as below: to copy what is left over takes several times as long.
-  const content = { id, state, description, target_url, created_at, updated_at, reporter, pending_since }
-  return { key, value: encode(key, content) }
-}
-
-/**
- * Reads an entry back.
- * @param previous an entry that was read before, whose repository may be this one's too
- * @throws StoreCorrupt when it is no status, or damaged
- */
-export function statusOf(key: string, value: string, previous?: RepositoryStatus): RepositoryStatus {
-  const end = key.indexOf('/', key.indexOf('/') + 1)
-  const full = key.slice(0, end)
-  const repository = previous?.repository.full === full ? previous.repository : parseRepositoryName(full)
-  if (!repository || !KEY.test(key)) throw damaged(key)
-  return { repository, status: fromStored(repository, key, value) }
-}
-
 function prefix(repository: RepositoryName, commit: ObjectId): string {
   return `${repository.full}/${commit.hex}/`
 }
@@ -295,42 +237,5 @@ function replaced(
     updated_at,
     ...(report.reporter && { reporter: report.reporter }),
     ...pendingSince(previous, report.state, updated_at),
-  }
-}
-
-/** Without taking the JSON apart: its members stand in the order in which `entryOf` writes them. */
-function statusText({ hex }: ObjectId, key: string, value: string, context: string): StatusText {
-  const text = decodeText(key, value)
-  const [start, id, state] = /^\{"id":("[^"\\]*"),"state":"([a-z]+)"/.exec(text) ?? []
-  if (start === undefined || id === undefined || state === undefined || !isState(state)) throw damaged(key)
-  const head = `{"id":${id},"sha":"${hex}","context":${JSON.stringify(context)},"state":"${state}"`
-  // No text in JSON can look like these, since its quotes are escaped.
-  let end = text.indexOf(',"reporter":', start.length)
-  const reporter = end === -1 ? undefined : userOf(key, text.slice(end))
-  if (end === -1) end = text.indexOf(',"pending_since":', start.length)
-  if (end === -1) return { state, json: head + text.slice(start.length), reporter }
-  return { state, json: `${head}${text.slice(start.length, end)}}`, reporter }
-}
-
-/** Of a reporter, whose first member it is. */
-function userOf(key: string, reporter: string): string {
-  const [, user] = /"user":("[^"\\]*(?:\\.[^"\\]*)*")/.exec(reporter) ?? []
-  if (user === undefined) throw damaged(key)
-  return String(JSON.parse(user))
-}
-
-function fromStored(repository: RepositoryName, key: string, value: string): StoredStatus {
-  const rest = key.slice(repository.full.length + 1)
-  const sha = rest.slice(0, rest.indexOf('/'))
-  const context = rest.slice(sha.length + 1)
-  const { id, state, description, target_url, created_at, updated_at, reporter, pending_since } = decode(
-    key,
-    value,
-    isStored,
-  )
-  return {
-    ...{ id, sha, context, state, description, target_url, created_at, updated_at },
-    ...(reporter && { reporter }),
-    ...(pending_since !== undefined && { pending_since }),
   }
 }
