@@ -24,7 +24,7 @@ export interface StoredList extends StatusList {
   readonly statuses: readonly StoredStatus[]
 }
 
-/** A status as JSON, and what is to be known of it besides. */
+/** A status as JSON, with what is known of it besides. */
 export interface StatusText {
   readonly state: State
   readonly json: string
@@ -135,15 +135,16 @@ const DIGEST_LETTERS = 22
 const END = ']}'
 const COMMA = Buffer.from(',')
 
-function head(states: Iterable<State>): string {
-  return `{"state":${JSON.stringify(combinedState([...states]))},"statuses":[`
+/** What stands before the first status of a list. */
+export function listHead(states: Iterable<State>): string {
+  return `{"state":${JSON.stringify(combinedState([...new Set(states)]))},"statuses":[`
 }
 
 function reporterText(user: string | undefined): string {
   return `${JSON.stringify(user ?? null)},`
 }
 
-/** The combined state follows from the statuses, and they come to be known before it: so it is left out. */
+/** Covers the statuses only: the combined state is derived from them, and not known until all are read. */
 function digestOf(list: Buffer, headBytes: number): string {
   return hash('sha256', list.subarray(headBytes), 'base64url').slice(0, DIGEST_LETTERS)
 }
@@ -158,7 +159,7 @@ function ownBytes(pieces: readonly Buffer[]): Buffer {
 
 export function serialisedList(texts: readonly StatusText[]): SerialisedList {
   const states = texts.map((text) => text.state)
-  const start = head(new Set(states))
+  const start = listHead(states)
   const bytes = ownBytes([Buffer.from(`${start}${texts.map((text) => text.json).join(',')}${END}`)])
   return new SerialisedList(
     bytes,
@@ -168,91 +169,20 @@ export function serialisedList(texts: readonly StatusText[]): SerialisedList {
   )
 }
 
-/** Its JSON is without what the API does not show. */
-export function toText(status: StoredStatus): StatusText {
-  return { state: status.state, json: JSON.stringify(toApiStatus(status)), reporter: status.reporter?.user }
+/** Makes a list of the JSON of its statuses. */
+export function joinedList(
+  pieces: readonly Buffer[],
+  states: readonly State[],
+  users: readonly (string | undefined)[],
+): SerialisedList {
+  const start = Buffer.from(listHead(states))
+  const joined = pieces.flatMap((piece, index) => (index === 0 ? [piece] : [COMMA, piece]))
+  return new SerialisedList(ownBytes([start, ...joined, Buffer.from(END)]), start.length, states, users)
 }
 
-/** A list in memory into which statuses can be put, at a cost that hardly depends on how many it has. */
-export class EditableList {
-  #list: SerialisedList
-  /** Of each status in its order. */
-  readonly #contexts: string[]
-  readonly #states: State[]
-  readonly #lengths: number[]
-  readonly #reporters: (string | undefined)[]
-
-  constructor(list: SerialisedList) {
-    // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- what it was made from
-    const { statuses } = JSON.parse(list.bytes.toString()) as StatusList
-    this.#list = list
-    this.#contexts = statuses.map(({ context }) => context)
-    this.#states = statuses.map(({ state }) => state)
-    this.#lengths = statuses.map((status) => Buffer.byteLength(JSON.stringify(status)))
-    this.#reporters = [...list.reporters.users]
-  }
-
-  get list(): SerialisedList {
-    return this.#list
-  }
-
-  /** How many statuses it has. */
-  get size(): number {
-    return this.#contexts.length
-  }
-
-  /**
-   * Puts statuses in, each in place of the one of its context.
-   * @param saved by context
-   */
-  put(saved: ReadonlyMap<string, StatusText>): void {
-    const { bytes } = this.#list
-    const pieces: Buffer[] = []
-    let [read, place] = [head(new Set(this.#states)).length, 0]
-    /** Takes over the statuses before this place. */
-    const copyTo = (next: number): void => {
-      const length = this.#lengths.slice(place, next).reduce((sum, each) => sum + each + 1, 0)
-      place = next
-      if (length > 0) pieces.push(bytes.subarray(read, read + length - 1))
-      read += length
-    }
-    const sorted = [...saved].map(([context, text]) => ({ context, key: Buffer.from(context), text }))
-    sorted.sort((one, other) => Buffer.compare(one.key, other.key))
-    const edits: { at: number; replaced: number; context: string; text: StatusText; length: number }[] = []
-    for (const { context, key, text } of sorted) {
-      const at = this.#placeOf(key)
-      const replaced = this.#contexts[at] === context ? 1 : 0
-      copyTo(at)
-      const piece = Buffer.from(text.json)
-      pieces.push(piece)
-      for (const length of this.#lengths.slice(at, at + replaced)) read += length + 1
-      place += replaced
-      edits.push({ at, replaced, context, text, length: piece.length })
-    }
-    copyTo(this.#contexts.length)
-    for (const { at, replaced, context, text, length } of edits.toReversed()) {
-      this.#contexts.splice(at, replaced, context)
-      this.#states.splice(at, replaced, text.state)
-      this.#lengths.splice(at, replaced, length)
-      this.#reporters.splice(at, replaced, text.reporter)
-    }
-    const start = head(new Set(this.#states))
-    const joined = pieces.flatMap((piece, index) => (index === 0 ? [piece] : [COMMA, piece]))
-    const made = ownBytes([Buffer.from(start), ...joined, Buffer.from(END)])
-    this.#list = new SerialisedList(made, start.length, this.#states, [...this.#reporters])
-  }
-
-  /** Where a context stands, or would. */
-  #placeOf(key: Buffer): number {
-    let [low, high] = [0, this.#contexts.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      const { [middle]: context = '' } = this.#contexts
-      if (Buffer.compare(Buffer.from(context), key) < 0) low = middle + 1
-      else high = middle
-    }
-    return low
-  }
+/** Makes the JSON that is sent, without what the API does not show. */
+export function toText(status: StoredStatus): StatusText {
+  return { state: status.state, json: JSON.stringify(toApiStatus(status)), reporter: status.reporter?.user }
 }
 
 /** The statuses of a commit at one moment, some at a time, as often as they are asked for. */
@@ -285,7 +215,7 @@ export async function largeList(source: StatusPages): Promise<SentList> {
   }
   digest.update(END)
   const states = STATES.filter((state) => counts[state] > 0)
-  const start = Buffer.from(head(states))
+  const start = Buffer.from(listHead(states))
   return {
     digest: digest.digest('base64url').slice(0, DIGEST_LETTERS),
     length: start.length + length + END.length,

@@ -1,5 +1,6 @@
 import type { StoredStatus } from '../../domain/commit-status.js'
-import { EditableList, toText, type SerialisedList, type StatusText } from '../../domain/status-list.js'
+import { toText, type SerialisedList, type StatusText } from '../../domain/status-list.js'
+import { EditableList } from './editable-list.js'
 
 /** About what a list takes in memory besides its bytes. */
 const LIST_BYTES = 500
