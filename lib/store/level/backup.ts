@@ -1,7 +1,8 @@
 import { chmod, open, readdir, realpath, rename, rm, rmdir } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { BackupRefused } from '../../errors.js'
-import { INCOMPLETE, LevelDatabase } from './database.js'
+import { INCOMPLETE } from './database-files.js'
+import { LevelDatabase } from './database.js'
 import { makeFolder } from './make-folder.js'
 
 /** A copy of a database in the making. */

@@ -35,7 +35,7 @@ export class LevelContents implements StoreContents {
   }
 
   async *pages(): AsyncGenerator<StatusPage> {
-    const { damage } = this.#database
+    const { damage } = this.#database.files
     if (damage.length > 0) throw new StoreCorrupt(`the store is damaged: ${damage.join('; ')}`)
     let previous: RepositoryStatus | undefined
     for await (const { entries, share } of this.#database.pages(STATUSES)) {
@@ -74,6 +74,6 @@ export class LevelContents implements StoreContents {
   }
 
   async bytes(): Promise<number> {
-    return await this.#database.bytes()
+    return await this.#database.files.bytes()
   }
 }

@@ -1,13 +1,12 @@
-import { readdir, rm, stat } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Level, type Iterator } from 'level'
 import { errorMessage, StoreCorrupt, StoreLocked, StoreUnavailable } from '../../errors.js'
 import type { MaybePromise } from '../../concurrency/maybe-promise.js'
 import { SyncWhileFast } from '../../concurrency/sync-while-fast.js'
-import { BATCH_SIZE, type TaskStep } from '../../concurrency/task.js'
+import { BATCH_SIZE } from '../../concurrency/task.js'
 import { SPACE_PROBE } from './disk-space.js'
-import { Inspection } from './files/inspection.js'
-import { noteLost } from './files/lost.js'
+import { DatabaseFiles } from './database-files.js'
 import { Turns } from '../turns.js'
 import { makeFolder } from './make-folder.js'
 import { makeFilesPrivate } from './private-files.js'
@@ -40,15 +39,15 @@ interface KeyRange {
   readonly lt: string
 }
 
-/** A page is read at once up to so many bytes. */
+/** The most bytes of a page, which is read at once. */
 const PAGE_BYTES = 256 * 1024
 
-/** What a commit may well have. */
+/** How many statuses a commit may well have. */
 const FEW = 32
 
 /**
- * About what an iterator keeps of what it has read, closed or not, until it is garbage: memory that V8 does not see.
- * With so much to it that it does see, garbage is collected in time; without, a million lists were a gigabyte of it.
+ * Native memory of an iterator until it is collected. V8 cannot see it, so a buffer of that size hangs on it; without,
+ * a million lists grew to 1 GB. It can go when classic-level reports that memory to V8.
  */
 const ITERATOR_BYTES = 8 * 1024
 
@@ -58,19 +57,16 @@ const ITERATOR_BYTES = 8 * 1024
  */
 export class LevelDatabase {
   readonly folder: string
+  readonly files: DatabaseFiles
   readonly #level: Level
-  #inspections: Inspection[]
-  /** What was lost at earlier openings. */
-  readonly #lost: readonly string[]
   readonly #reopened: (() => void)[] = []
   readonly #pace = new SyncWhileFast()
   readonly #turns = new Turns()
 
-  private constructor(folder: string, level: Level, inspection: Inspection | undefined, lost: readonly string[]) {
+  private constructor(folder: string, level: Level, files: DatabaseFiles) {
     this.folder = folder
     this.#level = level
-    this.#inspections = inspection ? [inspection] : []
-    this.#lost = lost
+    this.files = files
   }
 
   /**
@@ -82,15 +78,12 @@ export class LevelDatabase {
       // What is private in it stays private on a machine with other users. Before `level` comes to be: it begins to
       // open by itself, and would make a folder that others may enter.
       await makeFolder(resolve(folder))
-      const createIfMissing = await isNew(folder)
-      const inspection = createIfMissing ? undefined : await inspected(folder)
-      if (inspection?.missingLog !== undefined) throw new Error(withoutLog(inspection.missingLog))
-      const lost = await noteLost(folder, inspection?.lostInLogs ?? [])
-      const level = new Level(folder, { createIfMissing })
+      const files = await DatabaseFiles.of(folder)
+      const level = new Level(folder, { createIfMissing: files.isNew })
       await level.open()
       await makeFilesPrivate(folder)
       await rm(join(folder, SPACE_PROBE), { force: true })
-      return new LevelDatabase(folder, level, inspection, lost)
+      return new LevelDatabase(folder, level, files)
     } catch (error) {
       const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
       if (cause instanceof Error && 'code' in cause && cause.code === 'LEVEL_LOCKED')
@@ -106,55 +99,9 @@ export class LevelDatabase {
     for (const listener of this.#reopened) listener()
   }
 
-  /** Size of its files. */
-  async bytes(): Promise<number> {
-    // LevelDB removes files meanwhile; nor does the folder count that the socket of the commands is in.
-    const sizes = (await readdir(this.folder)).map(
-      async (name) =>
-        await stat(join(this.folder, name)).then(
-          (found) => (found.isFile() ? found.size : 0),
-          () => 0,
-        ),
-    )
-    return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
-  }
-
   /** Calls `listener` whenever it has been opened again: a change that had failed may be there after all. */
   onReopen(listener: () => void): void {
     this.#reopened.push(listener)
-  }
-
-  /** What is wrong with its files, as far as they have been looked at, in words. */
-  get damage(): readonly string[] {
-    return [...new Set([...this.#lost, ...this.#inspections.flatMap(({ damage }) => damage)])]
-  }
-
-  /**
-   * Whether a table is known to be damaged. To write would make LevelDB merge it, and end the process over keys out of
-   * order.
-   */
-  get hasDamagedTables(): boolean {
-    return this.#inspections.some((inspection) => inspection.hasDamagedTables)
-  }
-
-  /**
-   * Goes on with looking at its tables: opening waits only so long for that.
-   * @param goOn asked before each table
-   */
-  async checkTables(goOn: () => boolean): Promise<void> {
-    for (const inspection of this.#inspections) await inspection.checkTables(goOn)
-  }
-
-  /** Looks at all of its files as they are now, one after the other. What cannot be trusted is refused from then on. */
-  async *inspect(): AsyncGenerator<TaskStep<never>> {
-    const inspection = await Inspection.of(this.folder)
-    for (let done = 1, isDone = false; !isDone; done++) {
-      let left = 1
-      isDone = await inspection.checkTables(() => left-- > 0)
-      yield { progress: { phase: 'checking files', done } }
-    }
-    // What an earlier one found may have been copied to another table, with a checksum that is right.
-    this.#inspections = [...this.#inspections.filter(({ damage }) => damage.length > 0), inspection]
   }
 
   /**
@@ -162,7 +109,7 @@ export class LevelDatabase {
    * @throws StoreCorrupt when what is there cannot be trusted
    */
   async read(keys: string[]): Promise<(string | undefined)[]> {
-    for (const key of keys) this.refuseDamaged(key, key)
+    for (const key of keys) this.files.refuseDamaged(key, key)
     return await this.#level.getMany(keys).catch((cause: unknown) => unreadable(cause, keys[0]))
   }
 
@@ -177,7 +124,7 @@ export class LevelDatabase {
   }
 
   #readSync(keys: readonly string[]): (string | undefined)[] {
-    for (const key of keys) this.refuseDamaged(key, key)
+    for (const key of keys) this.files.refuseDamaged(key, key)
     try {
       return keys.map((key) => this.#level.getSync(key))
     } catch (cause) {
@@ -188,7 +135,7 @@ export class LevelDatabase {
   /** Every key that begins with `prefix`, with its value, as they were when the reading began. Throws as `read`. */
   async *scan(prefix: string): AsyncGenerator<readonly [key: string, value: string]> {
     const range = within(prefix)
-    this.refuseDamaged(range.gte, range.lt)
+    this.files.refuseDamaged(range.gte, range.lt)
     try {
       yield* this.#level.iterator({ ...range, highWaterMarkBytes: PAGE_BYTES })
     } catch (cause) {
@@ -228,7 +175,7 @@ export class LevelDatabase {
   /** As `all`, but no more where there are more characters in keys and values than `max`. */
   async upTo(prefix: string, max: number): Promise<{ entries: [key: string, value: string][]; isWhole: boolean }> {
     const range = within(prefix)
-    this.refuseDamaged(range.gte, range.lt)
+    this.files.refuseDamaged(range.gte, range.lt)
     let iterator: Iterator<Level, string, string> | undefined
     try {
       iterator = Object.assign(this.#level.iterator(range), { weight: Buffer.allocUnsafeSlow(ITERATOR_BYTES) })
@@ -252,7 +199,7 @@ export class LevelDatabase {
   /** What begins with `prefix`, as it is now, to be read in pages, several times; to be closed. Throws as `read`. */
   snapshot(prefix: string): { pages(): AsyncGenerator<[key: string, value: string][]>; close(): Promise<void> } {
     const range = within(prefix)
-    this.refuseDamaged(range.gte, range.lt)
+    this.files.refuseDamaged(range.gte, range.lt)
     const snapshot = this.#level.snapshot()
     const iterator = () => this.#level.iterator({ ...range, snapshot, highWaterMarkBytes: PAGE_BYTES })
     const turns = this.#turns
@@ -273,16 +220,13 @@ export class LevelDatabase {
           await reading.close()
         }
       },
-      close: async () => {
-        await snapshot.close()
-      },
+      close: async () => await snapshot.close(),
     }
   }
 
   /**
-   * Everything that can be read, as it was when the reading began, whether or not it can be trusted; with about how
-   * much of it that is, 0 to 1, where LevelDB can tell.
-   * @param range absent: all
+   * Everything in a range, or at all, that can be read, as it was when the reading began, whether or not it can be
+   * trusted; with the share of it that has been read, 0 to 1, where LevelDB can tell.
    */
   async *pages(
     range?: KeyRange,
@@ -338,42 +282,6 @@ export class LevelDatabase {
   async close(): Promise<void> {
     await this.#level.close()
   }
-
-  /** Throws as `read` where what lies between two keys, both included, cannot be trusted. */
-  refuseDamaged(from: string, to: string): void {
-    if (this.#inspections.some((inspection) => inspection.isDamaged(from, to)))
-      throw new StoreCorrupt(`what is stored at ${JSON.stringify(from)} lies in a damaged table`)
-  }
-}
-
-/** Where a backup is while it is not whole, in the folder that it will fill. */
-export const INCOMPLETE = 'incomplete'
-
-/** LevelDB takes a folder without the file CURRENT for a new one, and would remove the tables that are there. */
-async function isNew(folder: string): Promise<boolean> {
-  const names = await readdir(folder)
-  if (names.includes(INCOMPLETE)) throw new Error('it is a backup that was not finished')
-  if (names.includes('CURRENT')) return false
-  if (names.some((name) => /^\d+\.(?:ldb|sst|log)$/.test(name)))
-    throw new Error('its file CURRENT is missing; restore the store from a backup')
-  return true
-}
-
-/** Opening waits so long for tables to be looked at; those of a large store are looked at after it. */
-const INSPECTION_MILLISECONDS = 150
-
-async function inspected(folder: string): Promise<Inspection> {
-  const until = performance.now() + INSPECTION_MILLISECONDS
-  const inspection = await Inspection.of(folder)
-  await inspection.checkTables(() => performance.now() < until)
-  return inspection
-}
-
-function withoutLog(name: string): string {
-  return (
-    `its file ${name} is gone, or its MANIFEST is older than its tables; restore the store from a backup. To go ` +
-    `on without what is missing, which may be much, keep a copy of the folder and make an empty file ${name}`
-  )
 }
 
 function unreadable(cause: unknown, key: string | undefined): never {
@@ -386,7 +294,7 @@ function isCorruption(error: unknown): boolean {
 }
 
 /** The range of keys that begin with `prefix`; its last character must not be U+FFFF. */
-export function within(prefix: string): KeyRange {
+function within(prefix: string): KeyRange {
   const last = prefix.charCodeAt(prefix.length - 1)
   return { gte: prefix, lt: prefix.slice(0, -1) + String.fromCharCode(last + 1) }
 }

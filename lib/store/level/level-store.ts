@@ -45,7 +45,7 @@ export class LevelStore implements Store {
     this.maintenance = new LevelMaintenance(database)
     this.contents = new LevelContents(database, this.#writer, this.statuses, this.grants)
     this.#checked = this.#tellDamage()
-    meter.gauge('storeBytes', async () => await database.bytes())
+    meter.gauge('storeBytes', async () => await database.files.bytes())
   }
 
   /**
@@ -105,9 +105,10 @@ export class LevelStore implements Store {
     const tell = (damage: readonly string[]): void => {
       if (damage.length > 0) this.#logger.error({ store, damage }, DAMAGED)
     }
-    const { damage } = this.#database
+    const { files } = this.#database
+    const { damage } = files
     tell(damage)
-    await this.#database.checkTables(() => !this.#closed)
-    tell(this.#database.damage.filter((words) => !damage.includes(words)))
+    await files.checkTables(() => !this.#closed)
+    tell(files.damage.filter((words) => !damage.includes(words)))
   }
 }

@@ -26,13 +26,13 @@ export class LevelMaintenance implements StoreMaintenance {
   }
 
   async *verify(): Task<StoreFindings> {
-    yield* this.#database.inspect()
+    yield* this.#database.files.inspect()
     const tally = new Tally()
     for await (const { entries, share } of this.#database.pages()) {
       for (const [key, value] of entries) tally.add(key, value)
       yield { progress: { phase: 'checking', done: tally.total, share } }
     }
-    return { ...tally.counts, damaged: tally.damaged, keys: tally.keys, problems: this.#database.damage }
+    return { ...tally.counts, damaged: tally.damaged, keys: tally.keys, problems: this.#database.files.damage }
   }
 
   async *backUp(folder: string): Task<StoreCounts> {
@@ -41,8 +41,9 @@ export class LevelMaintenance implements StoreMaintenance {
     let isFinished = false
     try {
       // A copy of what is left would look sound.
-      yield* this.#database.inspect()
-      if (this.#database.damage.length > 0) throw new BackupRefused(`${REFUSED} ${this.#database.damage.join('; ')}`)
+      yield* this.#database.files.inspect()
+      if (this.#database.files.damage.length > 0)
+        throw new BackupRefused(`${REFUSED} ${this.#database.files.damage.join('; ')}`)
       // Through the open database: to open and close one of its files would give up its lock.
       let batch: { type: 'put'; key: string; value: string }[] = []
       for await (const { entries, share } of this.#database.pages()) {

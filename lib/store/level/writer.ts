@@ -160,7 +160,7 @@ export class LevelWriter {
   }
 
   #damaged(): StoreFenced | undefined {
-    return this.#database.hasDamagedTables
+    return this.#database.files.hasDamagedTables
       ? new StoreFenced('a table of the store is damaged: it must be restored from a backup')
       : undefined
   }
