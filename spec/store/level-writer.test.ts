@@ -3,7 +3,7 @@ import { StoreOverloaded } from '../../lib/errors.js'
 import { silentLogger } from '../../lib/contracts/logger.js'
 import { LevelDatabase } from '../../lib/store/level/database.js'
 import { LevelWriter } from '../../lib/store/level/writer.js'
-import type { QueueBounds } from '../../lib/store/queue-bounds.js'
+import type { QueueBounds } from '../../lib/store/bounded-queue.js'
 
 async function open(t: Test, bounds?: QueueBounds): Promise<{ database: LevelDatabase; writer: LevelWriter }> {
   const database = await LevelDatabase.open(t.testdir({}))

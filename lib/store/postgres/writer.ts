@@ -1,6 +1,6 @@
 import { StoreOverloaded, StoreUnavailable } from '../../errors.js'
 import type { Logger } from '../../contracts/logger.js'
-import { QUEUE_BOUNDS, type QueueBounds } from '../queue-bounds.js'
+import { QUEUE_BOUNDS, type QueueBounds } from '../bounded-queue.js'
 import { DatabaseFailure } from './database-failure.js'
 
 /** A change that shares a statement with others, but never with one of the same key. */
