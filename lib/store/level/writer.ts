@@ -1,8 +1,8 @@
-import { StoreFenced, StoreOverloaded, StoreUnavailable } from '../../errors.js'
+import { StoreFenced, StoreUnavailable } from '../../errors.js'
 import type { Logger } from '../../contracts/logger.js'
 import { cacheShares } from '../../contracts/cache-shares.js'
 import { noopMeter, type Meter } from '../../contracts/meter.js'
-import { QUEUE_BOUNDS, type QueueBounds } from '../bounded-queue.js'
+import { BoundedQueue, type QueueBounds } from '../bounded-queue.js'
 import type { Batch, BatchOperation, LevelDatabase } from './database.js'
 import { KeyCounts } from './key-counts.js'
 import type { KeyWatch } from './key-watch.js'
@@ -37,7 +37,7 @@ interface Waiting {
 
 /** A change that has a batch for itself. */
 interface WaitingAlone {
-  readonly size: 0
+  readonly alone: true
   readonly prepared: Batch | undefined
   readonly operations: () => AsyncIterable<BatchOperation>
   readonly acknowledge: () => void
@@ -58,14 +58,11 @@ export class LevelWriter {
   readonly #database: LevelDatabase
   readonly #logger: Logger
   readonly #recovery: Recovery
-  readonly #bounds: QueueBounds
   readonly #meter: Meter
   readonly #counts: KeyCounts
-  readonly #queue: (Waiting | WaitingAlone)[] = []
+  readonly #queue: BoundedQueue<Waiting, WaitingAlone>
   readonly #closing = new AbortController()
   readonly #watches = new Set<KeyWatch>()
-  #waitingSize = 0
-  #overloaded = false
   #running: Promise<void> | undefined
   #recovering: Promise<void> | undefined
   /** Why no change is accepted. */
@@ -75,7 +72,7 @@ export class LevelWriter {
   constructor(
     database: LevelDatabase,
     logger: Logger,
-    bounds: QueueBounds = QUEUE_BOUNDS,
+    bounds?: QueueBounds,
     meter: Meter = noopMeter,
     cacheBytes = cacheShares().counts,
   ) {
@@ -83,7 +80,7 @@ export class LevelWriter {
     this.#logger = logger
     this.#recovery = new Recovery(database, logger)
     this.#counts = new KeyCounts(database, meter, cacheBytes)
-    this.#bounds = bounds
+    this.#queue = new BoundedQueue('disk', logger, { store: database.folder }, bounds)
     this.#meter = meter
     meter.gauge('queuedChanges', () => this.#queue.length)
   }
@@ -120,7 +117,7 @@ export class LevelWriter {
    */
   async applyAlone(operations: () => AsyncIterable<BatchOperation>, prepared?: Batch): Promise<void> {
     await new Promise<void>((acknowledge, fail) => {
-      this.#enqueue({ size: 0, prepared, operations, acknowledge, fail })
+      this.#enqueue({ alone: true, prepared, operations, acknowledge, fail })
     })
   }
 
@@ -144,18 +141,7 @@ export class LevelWriter {
   #enqueue(waiting: Waiting | WaitingAlone): void {
     const refusal = this.#unavailable ?? this.#damaged()
     if (refusal) throw refusal
-    const { changes, size } = this.#bounds
-    if (this.#queue.length >= changes || this.#waitingSize + waiting.size > size) {
-      if (!this.#overloaded)
-        this.#logger.warn(
-          { store: this.#database.folder, waiting: this.#queue.length },
-          'too many changes wait for the disk: more are refused',
-        )
-      this.#overloaded = true
-      throw new StoreOverloaded('too many changes wait for the disk')
-    }
     this.#queue.push(waiting)
-    this.#waitingSize += waiting.size
     this.#running ??= this.#run()
   }
 
@@ -166,16 +152,14 @@ export class LevelWriter {
   }
 
   async #run(): Promise<void> {
-    while (this.#queue.length > 0) {
-      const batch = this.#next()
+    for (let batch = this.#queue.next(MAX_IN_BATCH); batch; batch = this.#queue.next(MAX_IN_BATCH)) {
       try {
         await (Array.isArray(batch) ? this.#write(batch) : this.#writeAlone(batch))
       } catch (cause) {
-        this.#fence(cause, [batch, this.#queue.splice(0)].flat())
+        this.#fence(cause, [batch, this.#queue.clear()].flat())
       }
     }
     this.#running = undefined
-    this.#overloaded = false
   }
 
   /** From a rejected write on: whether it is on disk nobody knows, and what would follow it might not be recovered. */
@@ -187,7 +171,6 @@ export class LevelWriter {
     this.#meter.storeFenced()
     const fence = new StoreFenced('a write to the store failed; it is being opened again', { cause })
     this.#unavailable ??= fence
-    this.#waitingSize = 0
     this.#counts.clear()
     for (const watch of this.#watches) watch.invalidReason ??= fence.message
     for (const change of waiting) change.fail(fence)
@@ -200,21 +183,6 @@ export class LevelWriter {
         'the store accepts writes again',
       )
     })
-  }
-
-  /** As many changes as may share a batch, or one that may not. */
-  #next(): Waiting[] | WaitingAlone {
-    const batch: Waiting[] = []
-    for (const waiting of this.#queue.slice(0, MAX_IN_BATCH)) {
-      if ('reads' in waiting) batch.push(waiting)
-      else if (batch.length > 0) break
-      else {
-        this.#queue.shift()
-        return waiting
-      }
-    }
-    for (const { size } of this.#queue.splice(0, batch.length)) this.#waitingSize -= size
-    return batch
   }
 
   async #writeAlone({ prepared, operations, acknowledge, fail }: WaitingAlone): Promise<void> {

@@ -1,6 +1,6 @@
-import { StoreOverloaded, StoreUnavailable } from '../../errors.js'
+import { StoreUnavailable } from '../../errors.js'
 import type { Logger } from '../../contracts/logger.js'
-import { QUEUE_BOUNDS, type QueueBounds } from '../bounded-queue.js'
+import { BoundedQueue, type QueueBounds } from '../bounded-queue.js'
 import { DatabaseFailure } from './database-failure.js'
 
 /** A change that shares a statement with others, but never with one of the same key. */
@@ -17,7 +17,6 @@ interface Waiting<T, R> extends RowChange<T> {
 }
 
 interface WaitingAlone {
-  readonly size: 0
   readonly alone: () => Promise<void>
 }
 
@@ -34,15 +33,11 @@ const MAX_STATEMENTS = 2
  */
 export class PostgresWriter<T, R> {
   readonly #send: (rows: readonly T[]) => Promise<(R | Error)[]>
-  readonly #logger: Logger
-  readonly #bounds: QueueBounds
-  #queue: (Waiting<T, R> | WaitingAlone)[] = []
+  readonly #queue: BoundedQueue<Waiting<T, R>, WaitingAlone>
   readonly #busy = new Set<string>()
-  #waitingSize = 0
   #statements = 0
   #isAlone = false
   #scheduled = false
-  #overloaded = false
   #closed = false
   #whenIdle: (() => void) | undefined
 
@@ -50,14 +45,9 @@ export class PostgresWriter<T, R> {
    * @param send makes changes of different keys in one statement; gives the result of each row, or why it was not
    *   changed, in their order
    */
-  constructor(
-    send: (rows: readonly T[]) => Promise<(R | Error)[]>,
-    logger: Logger,
-    bounds: QueueBounds = QUEUE_BOUNDS,
-  ) {
+  constructor(send: (rows: readonly T[]) => Promise<(R | Error)[]>, logger: Logger, bounds?: QueueBounds) {
     this.#send = send
-    this.#logger = logger
-    this.#bounds = bounds
+    this.#queue = new BoundedQueue('database', logger, {}, bounds)
   }
 
   /** How many changes wait for their turn. */
@@ -75,7 +65,7 @@ export class PostgresWriter<T, R> {
   /** Does something while no other change is under way. Throws as `apply`, and what `work` throws. */
   async applyAlone<A>(work: () => Promise<A>): Promise<A> {
     return await new Promise<A>((resolve, reject) => {
-      this.#enqueue({ size: 0, alone: async () => await work().then(resolve, reject) })
+      this.#enqueue({ alone: async () => await work().then(resolve, reject) })
     })
   }
 
@@ -87,15 +77,7 @@ export class PostgresWriter<T, R> {
 
   #enqueue(waiting: Waiting<T, R> | WaitingAlone): void {
     if (this.#closed) throw new StoreUnavailable('the store is closed')
-    const { changes, size } = this.#bounds
-    if (this.#queue.length >= changes || this.#waitingSize + waiting.size > size) {
-      if (!this.#overloaded)
-        this.#logger.warn({ waiting: this.#queue.length }, 'too many changes wait for the database: more are refused')
-      this.#overloaded = true
-      throw new StoreOverloaded('too many changes wait for the database')
-    }
     this.#queue.push(waiting)
-    this.#waitingSize += waiting.size
     // Not at once: what arrives in the same turn goes together.
     if (!this.#scheduled) setImmediate(() => this.#begin())
     this.#scheduled = true
@@ -115,33 +97,19 @@ export class PostgresWriter<T, R> {
       })
     }
     if (this.#queue.length > 0 || this.#statements > 0) return
-    this.#overloaded = false
     this.#whenIdle?.()
   }
 
   /** As many changes as may share a statement, or one that is made alone; `undefined` when all must wait. */
   #next(): Waiting<T, R>[] | WaitingAlone | undefined {
-    const [first] = this.#queue
-    if (first && 'alone' in first) {
-      if (this.#statements > 0) return undefined
-      this.#queue.shift()
-      this.#isAlone = true
-      return first
-    }
-    const batch: Waiting<T, R>[] = []
-    const skipped: (Waiting<T, R> | WaitingAlone)[] = []
-    let seen = 0
-    for (const waiting of this.#queue.slice(0, MAX_IN_STATEMENT)) {
-      if ('alone' in waiting) break
-      seen++
-      if (this.#busy.has(waiting.key)) skipped.push(waiting)
-      else batch.push(waiting)
-      this.#busy.add(waiting.key)
-    }
-    if (batch.length === 0) return undefined
-    this.#queue = [...skipped, ...this.#queue.slice(seen)]
-    for (const { size } of batch) this.#waitingSize -= size
-    return batch
+    if (this.#queue.isAloneNext && this.#statements > 0) return undefined
+    const next = this.#queue.next(MAX_IN_STATEMENT, ({ key }) => {
+      if (this.#busy.has(key)) return false
+      this.#busy.add(key)
+      return true
+    })
+    this.#isAlone = next !== undefined && !Array.isArray(next)
+    return next
   }
 
   async #write(batch: readonly Waiting<T, R>[]): Promise<void> {
