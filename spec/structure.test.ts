@@ -45,7 +45,7 @@ const owners = {
     'lib/store/postgres/known-lists.ts',
   ],
   nodegit: ['lib/git/nodegit.ts'],
-  pg: ['lib/store/postgres/database.ts'],
+  pg: ['lib/store/postgres/connection-pool.ts'],
   pino: ['lib/stand-alone/stand-alone.ts'],
   polka: ['lib/http/dispatcher.ts', 'lib/http/surface.ts'],
   'prom-client': ['lib/http/prometheus.ts'],

@@ -1,15 +1,9 @@
 import { setTimeout } from 'node:timers/promises'
-import pg from 'pg'
 import { StoreFenced, StoreUnavailable } from '../../errors.js'
 import type { Logger } from '../../contracts/logger.js'
-import { Connection, type Statement } from './connection.js'
+import type { Connection, Statement } from './connection.js'
+import { ConnectionPool, STATEMENT_MILLISECONDS } from './connection-pool.js'
 import { DatabaseFailure } from './database-failure.js'
-
-/** Connections of one instance at most. */
-export const MAX_CONNECTIONS = 10
-
-/** How long a statement may take, here and at the server. */
-export const STATEMENT_MILLISECONDS = 3_000
 
 /** Renaming or deleting all that a large repository has. */
 const LONG_MILLISECONDS = 60_000
@@ -20,25 +14,9 @@ const DEADLINE_MILLISECONDS = 5_000
 /** As long as nobody answers, asking takes no longer than this. */
 const FAIL_FAST_MILLISECONDS = 1_000
 
-const CONNECT_MILLISECONDS = 2_000
-const IDLE_MILLISECONDS = 30_000
-
 /** From the first pause between two attempts on each is twice as long, up to the longest; each is cut at random. */
 const FIRST_PAUSE_MILLISECONDS = 20
 const LONGEST_PAUSE_MILLISECONDS = 500
-
-/** How long connections may take to say good-bye. */
-const CLOSE_MILLISECONDS = 1_000
-
-const HANDSHAKE = `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now,
-  current_setting('transaction_read_only') AS
-  read_only`
-
-/** What is known of a connection. */
-interface State {
-  offset: number
-  readOnly: boolean
-}
 
 export interface RetryPolicy {
   /** How long to go on trying. */
@@ -58,17 +36,11 @@ export interface Snapshot {
 }
 
 /**
- * The connections to a database that speaks PostgreSQL's protocol; the one place where `pg` is used. Every wait has an
- * end, what may succeed at another try is tried again, and a server that only reads is none.
+ * A database that speaks PostgreSQL's protocol. Every wait has an end, and what may succeed at another try is tried
+ * again.
  */
 export class PostgresDatabase {
-  readonly #config: pg.PoolConfig
-  readonly #logger: Logger
-  readonly #states = new WeakMap<pg.ClientBase, State>()
-  readonly #clients = new Set<pg.Client>()
-  readonly #snapshots = new Set<pg.Client>()
-  readonly #pools = new Set<Promise<void>>()
-  #pool: pg.Pool
+  readonly #pool: ConnectionPool
   #running = 0
   #keptOpen = 0
   #whenIdle: (() => void) | undefined
@@ -79,20 +51,7 @@ export class PostgresDatabase {
 
   /** @param url of a database, as `pg` takes it */
   constructor(url: string, logger: Logger) {
-    this.#logger = logger
-    this.#config = {
-      connectionString: url,
-      application_name: 'commit-status',
-      max: MAX_CONNECTIONS,
-      connectionTimeoutMillis: CONNECT_MILLISECONDS,
-      idleTimeoutMillis: IDLE_MILLISECONDS,
-      statement_timeout: STATEMENT_MILLISECONDS,
-      query_timeout: STATEMENT_MILLISECONDS,
-      idle_in_transaction_session_timeout: LONG_MILLISECONDS,
-      keepAlive: true,
-      keepAliveInitialDelayMillis: IDLE_MILLISECONDS,
-    }
-    this.#pool = this.#newPool()
+    this.#pool = new ConnectionPool(url, logger)
   }
 
   get isClosed(): boolean {
@@ -175,33 +134,15 @@ export class PostgresDatabase {
    */
   async snapshot(): Promise<Snapshot> {
     if (this.#closed) throw new StoreUnavailable('the store is closed')
-    const client = new pg.Client({
-      ...this.#config,
-      statement_timeout: LONG_MILLISECONDS,
-      idle_in_transaction_session_timeout: 0,
-    })
-    this.#snapshots.add(client)
-    client.on('error', () => undefined)
-    const close = (): void => {
-      this.#snapshots.delete(client)
-      void client.end().catch(() => undefined)
-    }
     const inStoreWords = (error: unknown): never => {
       throw this.#inStoreWords(error)
     }
-    try {
-      await client.connect().catch((cause: unknown) => {
-        throw DatabaseFailure.of(cause, false)
-      })
-      const connection = new Connection(client, await this.#handshake(client), LONG_MILLISECONDS)
-      await connection.command('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
-      return {
-        query: async (statement, values) => await connection.query<never>(statement, values).catch(inStoreWords),
-        close,
-      }
-    } catch (error) {
-      close()
-      return inStoreWords(error)
+    const { connection, close } = await this.#pool
+      .dedicated('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', LONG_MILLISECONDS)
+      .catch(inStoreWords)
+    return {
+      query: async (statement, values) => await connection.query<never>(statement, values).catch(inStoreWords),
+      close,
     }
   }
 
@@ -209,15 +150,7 @@ export class PostgresDatabase {
   async close(): Promise<void> {
     this.#closed = true
     if (this.#running > 0) await new Promise<void>((resolve) => (this.#whenIdle = resolve))
-    this.#discard(this.#pool)
-    const ends = [...this.#snapshots].map((client) => client.end())
-    const late = new AbortController()
-    await Promise.race([
-      Promise.allSettled([...this.#pools, ...ends]),
-      setTimeout(CLOSE_MILLISECONDS, undefined, late).catch(() => undefined),
-    ])
-    late.abort()
-    for (const client of [...this.#clients, ...this.#snapshots]) client.connection.stream.destroy()
+    await this.#pool.close()
   }
 
   async #retry<T>(
@@ -228,7 +161,7 @@ export class PostgresDatabase {
   ): Promise<T> {
     let pause = 0
     try {
-      return await this.#attempt(work, patience.statementMilliseconds)
+      return await this.#pool.use(work, patience.statementMilliseconds)
     } catch (error) {
       pause = Math.min(FIRST_PAUSE_MILLISECONDS * 2 ** attempt, LONGEST_PAUSE_MILLISECONDS) * (0.5 + Math.random() / 2)
       if (
@@ -241,87 +174,6 @@ export class PostgresDatabase {
     }
     await setTimeout(pause)
     return await this.#retry(work, patience, end, attempt + 1)
-  }
-
-  async #attempt<T>(work: (connection: Connection) => Promise<T>, milliseconds: number): Promise<T> {
-    const pool = this.#pool
-    let client: pg.PoolClient | undefined
-    try {
-      client = await this.#checkOut(pool)
-      const result = await work(new Connection(client, this.#stateOf(client), milliseconds))
-      client.release()
-      return result
-    } catch (error) {
-      // In the middle of something: a new one is sure to be in no transaction.
-      client?.release(true)
-      if (error instanceof DatabaseFailure && error.classification.resetPool && pool === this.#pool) {
-        this.#pool = this.#newPool()
-        this.#discard(pool)
-      }
-      throw error
-    }
-  }
-
-  async #checkOut(pool: pg.Pool): Promise<pg.PoolClient> {
-    try {
-      return await pool.connect()
-    } catch (cause) {
-      throw DatabaseFailure.of(cause, false)
-    }
-  }
-
-  #newPool(): pg.Pool {
-    const pool = new pg.Pool({
-      ...this.#config,
-      verify: (client, done) => {
-        this.#handshake(client).then(() => done(), done)
-      },
-    })
-    pool.on('connect', (client) => {
-      this.#clients.add(client)
-      // An error without a listener would end the process. Whoever uses the client is told by its query.
-      client.on('error', () => undefined)
-    })
-    pool.on('remove', (client) => this.#clients.delete(client))
-    pool.on('error', ({ message }) => {
-      this.#logger.debug({ reason: message }, 'an idle connection to the database broke')
-    })
-    return pool
-  }
-
-  /** Its idle connections end now, and those in use when they are given back. */
-  #discard(pool: pg.Pool): void {
-    const ended = pool.end()
-    this.#pools.add(ended)
-    void ended.finally(() => this.#pools.delete(ended))
-  }
-
-  /** @throws DatabaseFailure for a server that takes no writes: what it shows may be old */
-  async #handshake(client: pg.Client): Promise<State> {
-    const state: State = { offset: 0, readOnly: false }
-    // Since PostgreSQL 14 a server says so when it becomes one that only reads, before the end of the next answer.
-    client.connection.on(
-      'parameterStatus',
-      ({ parameterName, parameterValue }: { parameterName: string; parameterValue: string }) => {
-        if (/^(?:default_transaction_read_only|in_hot_standby)$/.test(parameterName))
-          state.readOnly ||= parameterValue === 'on'
-      },
-    )
-    const [row] = await new Connection(client, state, CONNECT_MILLISECONDS).query<{ now: number; read_only: string }>(
-      { name: 'greeting', text: HANDSHAKE },
-      [],
-    )
-    if (row?.read_only !== 'off') throw DatabaseFailure.readOnly()
-    state.offset = row.now - performance.now()
-    this.#states.set(client, state)
-    return state
-  }
-
-  #stateOf(client: pg.ClientBase): State {
-    const state = this.#states.get(client)
-    /* c8 ignore next -- nobody gets a connection that has not been greeted */
-    if (!state) throw new Error('a connection without a greeting')
-    return state
   }
 
   #ended(): void {
