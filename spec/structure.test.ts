@@ -42,7 +42,7 @@ const owners = {
     'lib/pages/commit-routes.ts',
     'lib/store/level/key-counts.ts',
     'lib/store/level/read-cache.ts',
-    'lib/store/postgres/known-lists.ts',
+    'lib/store/postgres/list-cache.ts',
   ],
   nodegit: ['lib/git/nodegit.ts'],
   pg: ['lib/store/postgres/connection-pool.ts'],

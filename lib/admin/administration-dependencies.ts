@@ -33,7 +33,7 @@ export interface AdministrationDependencies {
   /** Ends long tasks, with its reason. */
   readonly stopping?: AbortSignal
   /** Awaited between the steps of a long task; in a process that serves others, it leaves them their share. */
-  readonly pace?: () => Promise<void>
+  readonly yieldTurn?: () => Promise<void>
 }
 
 /** How the refusal of what is the host's own begins. */
@@ -60,7 +60,7 @@ export async function* steered<Result, Item>(
       const next = await steps.next()
       if (next.done) return next.value
       yield next.value
-      await dependencies.pace?.()
+      await dependencies.yieldTurn?.()
     }
   } finally {
     await cancel(steps)

@@ -26,7 +26,7 @@ export interface RepositoryCount {
 
 /** Counts what is in a store. */
 export async function* storeStatistics(store: Store, contents: StoreContents, top: number): Task<StoreStatistics> {
-  const most = new TopRepositories(top)
+  const topRepositories = new TopRepositories(top)
   let [repositories, commits, statuses] = [0, 0, 0]
   let [repository, sha] = ['', '']
   let ofRepository = 0
@@ -37,7 +37,7 @@ export async function* storeStatistics(store: Store, contents: StoreContents, to
       status,
     } of page.statuses) {
       if (full !== repository) {
-        most.add({ repository, statuses: ofRepository })
+        topRepositories.add({ repository, statuses: ofRepository })
         ;[repository, sha, ofRepository] = [full, '', 0]
         repositories++
       }
@@ -51,7 +51,7 @@ export async function* storeStatistics(store: Store, contents: StoreContents, to
     statuses += page.statuses.length
     yield { progress: { phase: 'counting', done: statuses, share: page.share } }
   }
-  most.add({ repository, statuses: ofRepository })
+  topRepositories.add({ repository, statuses: ofRepository })
   const [tokens, grants, bytes] = await Promise.all([store.tokens.list(), store.grants.list(), contents.bytes()])
   return {
     repositories,
@@ -62,7 +62,7 @@ export async function* storeStatistics(store: Store, contents: StoreContents, to
     bytes,
     oldest,
     newest,
-    top: most.repositories,
+    top: topRepositories.repositories,
   }
 }
 
@@ -71,8 +71,8 @@ class TopRepositories {
   readonly #max: number
   #repositories: readonly RepositoryCount[] = []
 
-  constructor(most: number) {
-    this.#max = most
+  constructor(max: number) {
+    this.#max = max
   }
 
   get repositories(): readonly RepositoryCount[] {

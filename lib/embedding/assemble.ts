@@ -238,7 +238,7 @@ function administrationDependencies(
     logger,
     clock,
     ...(folder && { repositories: folder }),
-    pace: async () => {
+    yieldTurn: async () => {
       await throttle.wait()
     },
   }

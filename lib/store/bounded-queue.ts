@@ -106,6 +106,6 @@ function isAlone<A extends Alone>(change: Shared | A): change is A {
 const OTHER_CHARACTERS = 400
 
 /** About how many characters a report will write. */
-export function sizeOf({ context, description, target_url }: Report): number {
+export function reportSize({ context, description, target_url }: Report): number {
   return context.length + (description?.length ?? 0) + (target_url?.length ?? 0) + OTHER_CHARACTERS
 }

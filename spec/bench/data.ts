@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { dirname, join } from 'node:path'
 import { Level } from 'level'
 import type { Report } from '../../lib/domain/commit-status.js'
-import { entryOf } from '../../lib/store/level/status-record.js'
+import { toEntry } from '../../lib/store/level/status-record.js'
 import { git } from '../fixtures/git.js'
 import { repositoryNamed } from '../fixtures/names.js'
 
@@ -125,7 +125,7 @@ export async function fill(
       for (let check = 0; check < CHECKS.length; check++, done++) {
         const id = createHash('md5').update(String(done)).digest('base64url').slice(0, 12)
         const status = { id, sha, ...realisticReport(done), created_at: at, updated_at: at }
-        batch.push({ type: 'put', ...entryOf(repository, status) })
+        batch.push({ type: 'put', ...toEntry(repository, status) })
       }
       if (batch.length < AT_ONCE) continue
       await level.batch(batch)

@@ -7,7 +7,7 @@ interface Value {
 }
 
 t.test('What was read is known until it is forgotten', async (t) => {
-  const cache = new ReadCache<Value>({ name: 'lists', most: 10, meter: noopMeter })
+  const cache = new ReadCache<Value>({ name: 'lists', maxSize: 10, meter: noopMeter })
   let reads = 0
   const read = async (): Promise<Value> => ({ text: `read ${++reads}` })
   t.strictSame(await cache.get('a', read), { text: 'read 1' })
@@ -21,13 +21,13 @@ t.test('What was read is known until it is forgotten', async (t) => {
 })
 
 t.test('What is not there is asked for each time', async (t) => {
-  const cache = new ReadCache<Value>({ name: 'lists', most: 10, meter: noopMeter })
+  const cache = new ReadCache<Value>({ name: 'lists', maxSize: 10, meter: noopMeter })
   t.equal(await cache.get('a', async () => undefined), undefined)
   t.strictSame(await cache.get('a', async () => ({ text: 'it has come' })), { text: 'it has come' })
 })
 
 t.test('Reads at the same time are one', async (t) => {
-  const cache = new ReadCache<Value>({ name: 'lists', most: 10, meter: noopMeter })
+  const cache = new ReadCache<Value>({ name: 'lists', maxSize: 10, meter: noopMeter })
   let reads = 0
   const read = async (): Promise<Value> => ({ text: `read ${++reads}` })
   t.strictSame(await Promise.all([cache.get('a', read), cache.get('a', read), cache.get('b', read)]), [
@@ -41,7 +41,7 @@ for (const change of ['forget', 'clear'] as const) {
   t.test(
     `What was being read when it changed is neither remembered nor given to those who ask later (${change})`,
     async (t) => {
-      const cache = new ReadCache<Value>({ name: 'lists', most: 10, meter: noopMeter })
+      const cache = new ReadCache<Value>({ name: 'lists', maxSize: 10, meter: noopMeter })
       let resolve: (value: Value) => void = () => undefined
       const before = cache.get('a', () => new Promise<Value>((arrive) => (resolve = arrive)))
       cache[change]('a')
@@ -57,7 +57,7 @@ for (const change of ['forget', 'clear'] as const) {
 }
 
 t.test('What is known can be changed in place; what is not known stays so', async (t) => {
-  const cache = new ReadCache<Value>({ name: 'lists', most: 10, meter: noopMeter })
+  const cache = new ReadCache<Value>({ name: 'lists', maxSize: 10, meter: noopMeter })
   cache.change('a', () => ({ text: 'made up' }))
   t.strictSame(await cache.get('a', async () => ({ text: 'old' })), { text: 'old' })
   cache.change('a', ({ text }) => ({ text: `${text}, changed` }))
@@ -70,7 +70,7 @@ t.test('What is known can be changed in place; what is not known stays so', asyn
 })
 
 t.test('A read that fails is told to all who wait for it, and is not remembered', async (t) => {
-  const cache = new ReadCache<Value>({ name: 'lists', most: 10, meter: noopMeter })
+  const cache = new ReadCache<Value>({ name: 'lists', maxSize: 10, meter: noopMeter })
   const failing = async (): Promise<Value> => await Promise.reject(new Error('a bad block'))
   const [one, other] = [cache.get('a', failing), cache.get('a', failing)]
   await t.rejects(Promise.resolve(one), { message: 'a bad block' })
@@ -79,7 +79,12 @@ t.test('A read that fails is told to all who wait for it, and is not remembered'
 })
 
 t.test('No more is kept than fits', async (t) => {
-  const cache = new ReadCache<Value>({ name: 'lists', most: 100, sizeOf: ({ text }) => text.length, meter: noopMeter })
+  const cache = new ReadCache<Value>({
+    name: 'lists',
+    maxSize: 100,
+    sizeOf: ({ text }) => text.length,
+    meter: noopMeter,
+  })
   const read = async (key: string): Promise<Value | undefined> =>
     await cache.get(key, async () => ({ text: 'x'.repeat(30) }))
   for (const key of ['a', 'b', 'c', 'd']) await read(key)

@@ -11,7 +11,7 @@ import type { RepositoryName } from '../../domain/repository-name.js'
 import { type BatchOperation, type LevelDatabase } from './database.js'
 import type { LevelGrants } from './grants.js'
 import { LevelMerge } from './merge.js'
-import { entryOf, statusOf } from './status-record.js'
+import { toEntry, parseStatus } from './status-record.js'
 import type { LevelStatuses } from './statuses.js'
 import type { LevelWriter } from './writer.js'
 
@@ -39,7 +39,7 @@ export class LevelContents implements StoreContents {
     if (damage.length > 0) throw new StoreCorrupt(`the store is damaged: ${damage.join('; ')}`)
     let previous: RepositoryStatus | undefined
     for await (const { entries, share } of this.#database.pages(STATUSES)) {
-      yield { statuses: entries.map(([key, value]) => (previous = statusOf(key, value, previous))), share }
+      yield { statuses: entries.map(([key, value]) => (previous = parseStatus(key, value, previous))), share }
     }
   }
 
@@ -57,14 +57,14 @@ export class LevelContents implements StoreContents {
   }
 
   async remove(repository: RepositoryName, statuses: readonly StoredStatus[]): Promise<number> {
-    const keys = statuses.map((status) => entryOf(repository, status).key)
+    const keys = statuses.map((status) => toEntry(repository, status).key)
     const removed = await this.#writer.apply({
       size: keys.reduce((sum, key) => sum + key.length, 0),
       reads: keys,
       decide: (values) => {
         const same = keys.filter((key, index) => {
           const value = values[index]
-          return value !== undefined && isDeepStrictEqual(statusOf(key, value).status, statuses[index])
+          return value !== undefined && isDeepStrictEqual(parseStatus(key, value).status, statuses[index])
         })
         return { operations: same.map((key): BatchOperation => ({ type: 'del', key })), result: same.length }
       },

@@ -60,7 +60,7 @@ export class LevelDatabase {
   readonly files: DatabaseFiles
   readonly #level: Level
   readonly #reopened: (() => void)[] = []
-  readonly #pace = new SyncWhileFast()
+  readonly #syncReads = new SyncWhileFast()
   readonly #turns = new Turns()
 
   private constructor(folder: string, level: Level, files: DatabaseFiles) {
@@ -117,7 +117,7 @@ export class LevelDatabase {
   readSmall(keys: string[]): MaybePromise<(string | undefined)[]> {
     // While it is opened again, reads wait for that.
     if (this.#level.status !== 'open') return this.read(keys)
-    return this.#pace.call(
+    return this.#syncReads.call(
       () => this.#readSync(keys),
       async () => await this.read(keys),
     )

@@ -26,7 +26,7 @@ const GRANT_BYTES = 150
 export class LevelGrants implements GrantStore {
   readonly #database: LevelDatabase
   readonly #writer: LevelWriter
-  readonly #known: ReadCache<readonly Grant[]>
+  readonly #cache: ReadCache<readonly Grant[]>
 
   /** @param cacheBytes of grants that are kept in memory */
   constructor(
@@ -38,19 +38,19 @@ export class LevelGrants implements GrantStore {
     this.#database = database
     this.#writer = writer
     const sizeOf = (grants: readonly Grant[]): number => PAIR_BYTES + grants.length * GRANT_BYTES
-    this.#known = new ReadCache({ name: 'grants', most: cacheBytes, sizeOf, meter })
+    this.#cache = new ReadCache({ name: 'grants', maxSize: cacheBytes, sizeOf, meter })
     database.onReopen(() => {
-      this.#known.clear()
+      this.#cache.clear()
     })
   }
 
   of(user: string, repository: RepositoryName): MaybePromise<readonly Grant[]> {
-    return this.#known.get(`${user} ${repository.full}`, () => this.#read(user, repository))
+    return this.#cache.get(`${user} ${repository.full}`, () => this.#read(user, repository))
   }
 
   /** To be called when grants of whole repositories have moved or gone. */
   forgetAll(): void {
-    this.#known.clear()
+    this.#cache.clear()
   }
 
   #read(user: string, repository: RepositoryName): MaybePromise<Grant[]> {
@@ -64,14 +64,14 @@ export class LevelGrants implements GrantStore {
   }
 
   async set(grant: Grant): Promise<void> {
-    const { key, value } = entryOf(grant)
+    const { key, value } = toEntry(grant)
     await this.#writer.apply({
       size: key.length + value.length,
       reads: [],
       decide: () => ({ operations: [{ type: 'put', key, value }], result: undefined }),
     })
     // One on an owner is about every repository of it.
-    this.#known.clear()
+    this.#cache.clear()
   }
 
   async remove(grant: GrantKey): Promise<boolean> {
@@ -84,7 +84,7 @@ export class LevelGrants implements GrantStore {
         result: value !== undefined,
       }),
     })
-    this.#known.clear()
+    this.#cache.clear()
     return removed
   }
 
@@ -120,7 +120,7 @@ export function isGrant(key: string, value: string): boolean {
 }
 
 /** A grant as it is kept: its key and value. */
-export function entryOf(grant: Grant): { key: string; value: string } {
+export function toEntry(grant: Grant): { key: string; value: string } {
   const key = keyOf(grant)
   return { key, value: encode(key, { access: grant.access } satisfies Stored) }
 }

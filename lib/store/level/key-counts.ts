@@ -11,27 +11,27 @@ const COUNT_BYTES = 150
 /** How many keys of a database begin with a prefix. To be told of every change, after it is on disk. */
 export class KeyCounts {
   readonly #database: Pick<LevelDatabase, 'count'>
-  readonly #known: LRUCache<string, number>
+  readonly #entries: LRUCache<string, number>
 
   /** @param cacheBytes of counts that are remembered: of the commits that are being reported on */
   constructor(database: Pick<LevelDatabase, 'count'>, meter: Meter, cacheBytes: number) {
     this.#database = database
-    this.#known = new LRUCache({ maxSize: cacheBytes, sizeCalculation: (_, { length }) => COUNT_BYTES + length })
-    meter.cacheSize('counts', () => this.#known.calculatedSize)
+    this.#entries = new LRUCache({ maxSize: cacheBytes, sizeCalculation: (_, { length }) => COUNT_BYTES + length })
+    meter.cacheSize('counts', () => this.#entries.calculatedSize)
   }
 
   /** Up to `MAX_COUNT`. */
   async of(prefix: string): Promise<number> {
-    return this.#known.get(prefix) ?? (await this.#database.count(prefix, MAX_COUNT))
+    return this.#entries.get(prefix) ?? (await this.#database.count(prefix, MAX_COUNT))
   }
 
   /** So many there are now. */
   set(prefix: string, count: number): void {
-    this.#known.set(prefix, count)
+    this.#entries.set(prefix, count)
   }
 
   /** Something has changed that is not known so exactly. */
   clear(): void {
-    this.#known.clear()
+    this.#entries.clear()
   }
 }

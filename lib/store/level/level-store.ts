@@ -44,13 +44,13 @@ export class LevelStore implements Store {
     this.grants = new LevelGrants(database, this.#writer, meter, shares.grants)
     this.maintenance = new LevelMaintenance(database)
     this.contents = new LevelContents(database, this.#writer, this.statuses, this.grants)
-    this.#checked = this.#tellDamage()
+    this.#checked = this.#logDamage()
     meter.gauge('storeBytes', async () => await database.files.bytes())
   }
 
   /**
-   * Opens the store of a folder, which is made when it is missing. What is damaged in it is told to the logger, then
-   * or a little later.
+   * Opens the store of a folder, which is made when it is missing. What is damaged in it is logged, then or a little
+   * later.
    * @throws StoreLocked when another process has it open, StoreUnavailable when it cannot be opened
    */
   static async open(
@@ -100,15 +100,15 @@ export class LevelStore implements Store {
     this.grants.forgetAll()
   }
 
-  async #tellDamage(): Promise<void> {
+  async #logDamage(): Promise<void> {
     const { folder: store } = this.#database
-    const tell = (damage: readonly string[]): void => {
+    const log = (damage: readonly string[]): void => {
       if (damage.length > 0) this.#logger.error({ store, damage }, DAMAGED)
     }
     const { files } = this.#database
     const { damage } = files
-    tell(damage)
+    log(damage)
     await files.checkTables(() => !this.#closed)
-    tell(files.damage.filter((words) => !damage.includes(words)))
+    log(files.damage.filter((words) => !damage.includes(words)))
   }
 }

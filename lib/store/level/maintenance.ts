@@ -7,7 +7,7 @@ import { isGrant } from './grants.js'
 import { isStatus } from './status-record.js'
 import { isTokenRecord, isTokenUse } from './tokens.js'
 
-/** How many keys of damaged values are told. */
+/** How many keys of damaged values are reported. */
 const MAX_KEYS = 1000
 
 /** How many entries are written at once, or some more. */
@@ -76,7 +76,7 @@ class Tally {
   #tokens = 0
   #grants = 0
 
-  /** Of everything, damaged or not. */
+  /** Entries, damaged or not. */
   total = 0
 
   get counts(): StoreCounts {

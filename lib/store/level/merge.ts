@@ -4,9 +4,9 @@ import type { Grant } from '../../contracts/records.js'
 import type { RepositoryMerge } from '../../contracts/store-administration.js'
 import type { RepositoryName } from '../../domain/repository-name.js'
 import type { Batch, BatchOperation, LevelDatabase } from './database.js'
-import { entryOf as grantEntry, grantsOn } from './grants.js'
+import { toEntry as grantEntry, grantsOn } from './grants.js'
 import { KeyWatch } from './key-watch.js'
-import { entryOf, updatedAt } from './status-record.js'
+import { toEntry, updatedAt } from './status-record.js'
 import type { LevelWriter } from './writer.js'
 
 /** A merge, made ready while the writer goes on: its turn takes no longer than to write it. */
@@ -39,7 +39,7 @@ export class LevelMerge implements RepositoryMerge {
   }
 
   async add(statuses: readonly StoredStatus[], grants: readonly Grant[]): Promise<number> {
-    const entries = statuses.map((status) => ({ ...entryOf(this.#repository, status), at: status.updated_at }))
+    const entries = statuses.map((status) => ({ ...toEntry(this.#repository, status), at: status.updated_at }))
     const there = await this.#database.read(entries.map(({ key }) => key))
     this.#proveSound()
     let added = 0

@@ -6,7 +6,7 @@ import { parseRepositoryName, type RepositoryName } from '../../domain/repositor
 import type { StatusText } from '../../domain/status-list.js'
 import { contentCheck, damaged, decode, decodeText, encode } from './record.js'
 
-/** What a value holds: the commit and the context are in the key, `owner/repo/sha/context`. */
+/** The content of a value: the commit and the context are in the key, `owner/repo/sha/context`. */
 type Stored = Omit<StoredStatus, 'sha' | 'context'>
 
 const { sha: _sha, context: _context, ...storedMembers } = statusMembers
@@ -35,7 +35,7 @@ export function updatedAt(key: string, value: string): string {
 }
 
 /** The key and the value of a status. */
-export function entryOf(
+export function toEntry(
   repository: RepositoryName,
   { sha, context, id, state, description, target_url, created_at, updated_at, reporter, pending_since }: StoredStatus,
 ): { key: string; value: string } {
@@ -50,7 +50,7 @@ export function entryOf(
  * @param previous an entry that was read before, whose repository may be this one's too
  * @throws StoreCorrupt when it is no status, or damaged
  */
-export function statusOf(key: string, value: string, previous?: RepositoryStatus): RepositoryStatus {
+export function parseStatus(key: string, value: string, previous?: RepositoryStatus): RepositoryStatus {
   const end = key.indexOf('/', key.indexOf('/') + 1)
   const full = key.slice(0, end)
   const repository = previous?.repository.full === full ? previous.repository : parseRepositoryName(full)

@@ -10,7 +10,7 @@ import type { WholeStatusStore } from '../../contracts/store.js'
 import type { RepositoryName } from '../../domain/repository-name.js'
 import { LARGE_LIST_BYTES, largeList, serialisedList, type SentList } from '../../domain/status-list.js'
 import { Semaphore } from '../../concurrency/semaphore.js'
-import { sizeOf } from '../bounded-queue.js'
+import { reportSize } from '../bounded-queue.js'
 import { statesOfLists } from '../states-of-lists.js'
 import { StatusIds } from '../status-ids.js'
 import { Turns } from '../turns.js'
@@ -18,7 +18,7 @@ import { CachedList } from './cached-list.js'
 import type { BatchOperation, LevelDatabase } from './database.js'
 import { ReadCache } from './read-cache.js'
 import { rekeyed } from './record.js'
-import { entryOf, fromStored, statusText, updatedAt } from './status-record.js'
+import { toEntry, fromStored, statusText, updatedAt } from './status-record.js'
 import type { LevelWriter } from './writer.js'
 
 /** Lists that are read into memory at a time; those that wait do so for milliseconds. */
@@ -45,7 +45,7 @@ export class LevelStatuses implements WholeStatusStore {
   ) {
     this.#database = database
     this.#writer = writer
-    this.#lists = new ReadCache({ name: 'lists', most: cacheBytes, sizeOf: ({ size }) => size, meter })
+    this.#lists = new ReadCache({ name: 'lists', maxSize: cacheBytes, sizeOf: ({ size }) => size, meter })
     database.onReopen(() => {
       this.#lists.clear()
     })
@@ -61,7 +61,7 @@ export class LevelStatuses implements WholeStatusStore {
     const list = prefix(repository, commit)
     const key = `${list}${report.context}`
     const saved = await this.#writer.apply({
-      size: sizeOf(report),
+      size: reportSize(report),
       reads: [key],
       counts: list,
       decide: ([value], count) => {
@@ -69,10 +69,10 @@ export class LevelStatuses implements WholeStatusStore {
         const previous = value === undefined ? undefined : fromStored(repository, key, value)
         const id = previous?.id ?? this.#ids.next()
         const status = replaced(previous, id, commit, report, new Date(at).toISOString())
-        return { operations: [{ type: 'put', ...entryOf(repository, status) }], result: { status, previous } }
+        return { operations: [{ type: 'put', ...toEntry(repository, status) }], result: { status, previous } }
       },
     })
-    this.#lists.change(list, (known) => (known.size > LARGE_LIST_BYTES ? undefined : known.note(saved.status)))
+    this.#lists.change(list, (cached) => (cached.size > LARGE_LIST_BYTES ? undefined : cached.note(saved.status)))
     return saved
   }
 
@@ -84,9 +84,9 @@ export class LevelStatuses implements WholeStatusStore {
 
   serialised(repository: RepositoryName, commit: ObjectId): MaybePromise<SentList> {
     const key = prefix(repository, commit)
-    const known = this.#lists.get(key, async () => await this.#readList(key, commit))
-    if (known instanceof CachedList) return known.list
-    return Promise.resolve(known).then(async (read) => (read ? read.list : await this.#large(key, commit)))
+    const cached = this.#lists.get(key, async () => await this.#readList(key, commit))
+    if (cached instanceof CachedList) return cached.list
+    return Promise.resolve(cached).then(async (read) => (read ? read.list : await this.#large(key, commit)))
   }
 
   /** `undefined` for a list that is too large for the memory. */

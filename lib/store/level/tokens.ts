@@ -28,7 +28,7 @@ const LIMIT_BYTES = 300
 export class LevelTokens implements TokenStore {
   readonly #database: LevelDatabase
   readonly #writer: LevelWriter
-  readonly #known: ReadCache<TokenRecord>
+  readonly #cache: ReadCache<TokenRecord>
 
   /** @param cacheBytes of tokens that are kept in memory */
   constructor(
@@ -39,14 +39,14 @@ export class LevelTokens implements TokenStore {
   ) {
     this.#database = database
     this.#writer = writer
-    this.#known = new ReadCache({ name: 'tokens', most: cacheBytes, sizeOf, meter })
+    this.#cache = new ReadCache({ name: 'tokens', maxSize: cacheBytes, sizeOf, meter })
     database.onReopen(() => {
-      this.#known.clear()
+      this.#cache.clear()
     })
   }
 
   get(id: string): MaybePromise<TokenRecord | undefined> {
-    return this.#known.get(id, () =>
+    return this.#cache.get(id, () =>
       chain(this.#database.readSmall([TOKENS + id]), ([value]) =>
         value === undefined ? undefined : fromStored(decode(TOKENS + id, value, isToken)),
       ),
@@ -61,7 +61,7 @@ export class LevelTokens implements TokenStore {
       reads: [],
       decide: () => ({ operations: [{ type: 'put', key, value }], result: undefined }),
     })
-    this.#known.forget(record.id)
+    this.#cache.forget(record.id)
   }
 
   async remove(id: string): Promise<boolean> {
@@ -79,7 +79,7 @@ export class LevelTokens implements TokenStore {
         result: value !== undefined,
       }),
     })
-    this.#known.forget(id)
+    this.#cache.forget(id)
     return removed
   }
 

@@ -52,7 +52,7 @@ export class PostgresContents implements StoreContents {
       for (;;) {
         const rows = await snapshot.query<StatusRow & { repository: Buffer }>(FETCH, [])
         if (rows.length === 0) return
-        yield { statuses: rows.map((row) => (last = statusOf(row, last))), share: undefined }
+        yield { statuses: rows.map((row) => (last = parseStatus(row, last))), share: undefined }
       }
     } finally {
       snapshot.close()
@@ -89,7 +89,7 @@ export class PostgresContents implements StoreContents {
  * @param previous one that was read before, whose repository may be this one's too
  * @throws StoreCorrupt
  */
-function statusOf(
+function parseStatus(
   row: StatusRow & { readonly repository: Buffer },
   previous: RepositoryStatus | undefined,
 ): RepositoryStatus {

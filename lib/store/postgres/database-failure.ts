@@ -26,7 +26,7 @@ const CLASSIFICATIONS: readonly (readonly [RegExp, Classification])[] = [
   [/^(?:57P02|08...)$/, { ...RESET_POOL, outcomeUnknown: true }],
 ]
 
-/** What a server said that takes no writes: it may be old. */
+/** The answer of a server that takes no writes: it may be old. */
 const READ_ONLY: Classification = { ...RESET_POOL, outcomeUnknown: true }
 
 /** A statement that failed, or a connection that could not be made. */
@@ -42,7 +42,7 @@ export class DatabaseFailure extends Error {
     this.classification = meaning
   }
 
-  /** What `pg` has thrown. @param sent whether a statement was on its way */
+  /** Classifies what `pg` has thrown. @param sent whether a statement was on its way */
   static of(cause: unknown, sent: boolean): DatabaseFailure {
     if (cause instanceof DatabaseFailure) return cause
     const state = stateOf(cause)

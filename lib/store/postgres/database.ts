@@ -74,10 +74,10 @@ export class PostgresDatabase {
     if (this.#closed && this.#keptOpen === 0) throw new StoreUnavailable('the store is closed')
     this.#running++
     try {
-      const most = this.failFast ? FAIL_FAST_MILLISECONDS : Infinity
+      const maxMilliseconds = this.failFast ? FAIL_FAST_MILLISECONDS : Infinity
       return await this.#retry(work, {
-        milliseconds: Math.min(milliseconds, most),
-        statementMilliseconds: Math.min(statement, most),
+        milliseconds: Math.min(milliseconds, maxMilliseconds),
+        statementMilliseconds: Math.min(statement, maxMilliseconds),
         once,
       })
     } catch (error) {

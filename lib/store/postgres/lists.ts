@@ -15,8 +15,8 @@ import {
 import { batchLoader, type BatchLoader } from './batch-loader.js'
 import type { Statement } from './connection.js'
 import type { PostgresDatabase, Snapshot } from './database.js'
-import { KnownLists, type KnownList } from './known-lists.js'
-import { COLUMNS, digestOf, type StatusRow } from './status-columns.js'
+import { ListCache, type CacheEntry } from './list-cache.js'
+import { COLUMNS, digestExpression, type StatusRow } from './status-columns.js'
 import { fromRow, repositoryKey, repositoryText } from './status-rows.js'
 
 /** The most rows of a list that is read together with others. One with more is read by itself. */
@@ -39,7 +39,7 @@ export const LISTS: Statement = {
   text: `SELECT c.at, d.digest, s.*
 FROM unnest(string_to_array($1, ','), string_to_array($2, ','), string_to_array($3, ',', '')) WITH ORDINALITY
   AS c (in_repository, commit, known, at)
-CROSS JOIN LATERAL (SELECT ${digestOf('f')} AS digest FROM (SELECT * FROM commit_status.statuses
+CROSS JOIN LATERAL (SELECT ${digestExpression('f')} AS digest FROM (SELECT * FROM commit_status.statuses
   WHERE repository = convert_to(c.in_repository, 'UTF8') AND sha = decode(c.commit, 'hex')
   ORDER BY context LIMIT $4) AS f) AS d
 LEFT JOIN LATERAL (SELECT ${COLUMNS} FROM commit_status.statuses
@@ -51,7 +51,7 @@ WHERE d.digest IS DISTINCT FROM c.known ORDER BY c.at, s.context`,
 /** The digest of a commit without statuses is null. */
 const DIGESTS: Statement = {
   name: 'digests',
-  text: `SELECT c.at, (SELECT ${digestOf('s')}
+  text: `SELECT c.at, (SELECT ${digestExpression('s')}
   FROM commit_status.statuses AS s WHERE s.repository = c.in_repository AND s.sha = c.commit) AS digest
 FROM unnest($1::bytea[], $2::bytea[]) WITH ORDINALITY AS c (in_repository, commit, at)`,
 }
@@ -75,14 +75,14 @@ ORDER BY context LIMIT ${PAGE_ROWS}`,
 export class PostgresLists {
   readonly #database: PostgresDatabase
   readonly #lists: BatchLoader<AskedList, FoundRows>
-  readonly #known: KnownLists
+  readonly #cache: ListCache
   readonly #reads = new Semaphore(MAX_READS, Infinity)
   readonly #largeLists = new Semaphore(MAX_LARGE_LISTS, 0)
 
   /** @param cacheBytes of lists that are kept in memory as they are sent */
   constructor(database: PostgresDatabase, meter: Meter, cacheBytes: number) {
     this.#database = database
-    this.#known = new KnownLists(cacheBytes, meter)
+    this.#cache = new ListCache(cacheBytes, meter)
     this.#lists = batchLoader(async (keys) => await this.#find(keys))
   }
 
@@ -95,15 +95,15 @@ export class PostgresLists {
   }
 
   async serialised(repository: RepositoryName, commit: ObjectId): Promise<SentList> {
-    const key = nameOf({ repository, commit })
-    const known = this.#known.get(key)
-    const { rows, digest } = await this.#ask({ repository, commit }, known)
-    const isSame = known?.digest === digest
-    this.#known.looked(isSame)
-    if (isSame) return known.list
+    const key = cacheKey({ repository, commit })
+    const cached = this.#cache.get(key)
+    const { rows, digest } = await this.#ask({ repository, commit }, cached)
+    const isSame = cached?.digest === digest
+    this.#cache.countLookup(isSame)
+    if (isSame) return cached.list
     if (rows.length > FEW_ROWS) return await this.#many(repository, commit)
     const list = serialisedList(rows.map(fromRow).map(toText))
-    this.#known.set(key, { list, digest })
+    this.#cache.set(key, { list, digest })
     return list
   }
 
@@ -152,8 +152,8 @@ export class PostgresLists {
     return rows.length > FEW_ROWS ? undefined : rows
   }
 
-  async #ask(list: CommitKey, known?: KnownList): Promise<FoundRows> {
-    const asked = { ...list, known, question: `${nameOf(list)} ${known?.digest ?? ''}` }
+  async #ask(list: CommitKey, cached?: CacheEntry): Promise<FoundRows> {
+    const asked = { ...list, cached, question: `${cacheKey(list)} ${cached?.digest ?? ''}` }
     return await this.#database.keepingOpen(async () => await this.#lists.load(asked))
   }
 
@@ -195,7 +195,7 @@ export class PostgresLists {
     const rows = await this.#database.query<ListRow>(LISTS, [
       each.map(({ repository }) => repositoryText(repository)).join(),
       each.map(({ commit }) => commit.hex).join(),
-      each.map(({ known }) => known?.digest ?? '').join(),
+      each.map(({ cached }) => cached?.digest ?? '').join(),
       FEW_ROWS + 1,
     ])
     const questions = [...asked.keys()]
@@ -207,23 +207,23 @@ export class PostgresLists {
       found.set(question, list)
       if (row.sha) list.rows.push(row)
     }
-    return ({ question, known }) => found.get(question) ?? { digest: known?.digest ?? NO_STATUS, rows: [] }
+    return ({ question, cached }) => found.get(question) ?? { digest: cached?.digest ?? NO_STATUS, rows: [] }
   }
 }
 
-/** In place of a digest, of a commit without statuses. */
+/** Stands for the digest of a commit without statuses. */
 const NO_STATUS = ''
 
 interface AskedList extends CommitKey {
   /** What is sent again if it has not changed. */
-  readonly known: KnownList | undefined
+  readonly cached: CacheEntry | undefined
   /** The same for the same question. */
   readonly question: string
 }
 
 interface FoundRows {
   readonly digest: string
-  /** None if the list is the one that is known. */
+  /** None if the cached list is what is there. */
   readonly rows: readonly StatusRow[]
 }
 
@@ -236,7 +236,7 @@ interface CommitKey {
   readonly commit: ObjectId
 }
 
-function nameOf({ repository, commit }: CommitKey): string {
+function cacheKey({ repository, commit }: CommitKey): string {
   return `${repository.full}/${commit.hex}`
 }
 

@@ -56,7 +56,7 @@ export class PostgresMerge implements RepositoryMerge {
     this.#database = database
     this.#ended = ended
     this.#beginning = this.#begin()
-    // Who adds or commits is told.
+    // Whoever adds or commits gets the failure.
     this.#beginning.catch(() => undefined)
   }
 
@@ -129,7 +129,7 @@ export class PostgresMerge implements RepositoryMerge {
   }
 }
 
-/** That of the keys, as everywhere: so that no two statements wait for each other. */
+/** Compares by key, the order of all statements: so that no two wait for each other. */
 function inOrder({ status: one }: Merged, { status: other }: Merged): number {
   return Buffer.compare(Buffer.from(keyOf(one)), Buffer.from(keyOf(other)))
 }

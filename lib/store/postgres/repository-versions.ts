@@ -33,7 +33,7 @@ export async function bumpVersion(connection: Connection, ...repositories: reado
 }
 
 /**
- * As `noteChange`, if `last` is still the last one.
+ * Notes as `bumpVersion`, if `last` is still the last change.
  * @throws StoreUnavailable
  */
 export async function bumpVersionFrom(

@@ -106,7 +106,7 @@ export async function saveReports(
   })
 }
 
-/** As `save` up to the limits themselves, while nobody else does; or why it was not done. */
+/** Saves as `save`, up to the limits themselves, while nobody else does; gives why it was not done if it was not. */
 async function addContexts(
   database: PostgresDatabase,
   reports: readonly ReportRow[],
@@ -117,7 +117,12 @@ async function addContexts(
         await connection.command('BEGIN ISOLATION LEVEL READ COMMITTED')
         await connection.query(LOCK, [])
         const { tooLate } = connection
-        const rows = await save(connection, reports, (most) => ({ quota: most, room: most }), tooLate)
+        const rows = await save(
+          connection,
+          reports,
+          (maxContexts) => ({ quota: maxContexts, room: maxContexts }),
+          tooLate,
+        )
         if (rows.size < reports.length) {
           const [row] = await connection.query<{ in_time: boolean }>(IN_TIME, [tooLate])
           if (!row?.in_time) throw DatabaseFailure.tooLate()

@@ -124,7 +124,7 @@ export function values<S>(table: Table<S>, statuses: readonly S[]): unknown[][] 
  * them.
  * @param rows the name of the rows, of one commit; without any it is null
  */
-export function digestOf(rows: string): string {
+export function digestExpression(rows: string): string {
   const columns = STATUS.flatMap(([name, { digest }]) => digest?.(`${rows}.${name}`) ?? [])
   const all = `string_agg(concat_ws(',', ${columns.join(', ')}), ',' ORDER BY ${rows}.context)`
   // A text in hexadecimal digits; 160 bits of it, since it is sent to and fro.

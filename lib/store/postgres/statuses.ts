@@ -10,7 +10,7 @@ import type { SavedStatus } from '../../contracts/records.js'
 import type { WholeStatusStore } from '../../contracts/store.js'
 import type { RepositoryName } from '../../domain/repository-name.js'
 import type { Meter } from '../../contracts/meter.js'
-import { sizeOf } from '../bounded-queue.js'
+import { reportSize } from '../bounded-queue.js'
 import { StatusIds } from '../status-ids.js'
 import type { Connection, Statement } from './connection.js'
 import type { PostgresDatabase } from './database.js'
@@ -20,7 +20,7 @@ import { fromRow, repositoryKey, repositoryText, type ReportRow } from './status
 import type { PostgresWriter } from './writer.js'
 
 /**
- * One row for each state that a commit has; for each commit apart, as `LISTS`.
+ * One row for each state that a commit has; each commit is looked up apart, as in `LISTS`.
  * @param failed an expression for the contexts of those that failed
  */
 const statesOf = (failed: string): string => `SELECT c.at, s.state, s.count, ${failed} AS failed
@@ -30,7 +30,7 @@ CROSS JOIN LATERAL (SELECT state, count(*)::float8 AS count FROM commit_status.s
 
 const STATES_OF: Statement = { name: 'states-of-commits', text: statesOf("'{}'::bytea[]") }
 
-/** With the first of them. */
+/** States, with the first contexts that failed. */
 const STATES_AND_FAILED: Statement = {
   name: 'states-and-failed-of-commits',
   text: statesOf(`ARRAY(SELECT f.context FROM commit_status.statuses AS f
@@ -38,7 +38,7 @@ const STATES_AND_FAILED: Statement = {
   ORDER BY f.context LIMIT $3)`),
 }
 
-/** Removes those that are still exactly what is given. */
+/** Removes the statuses that are still exactly what is given. */
 export const REMOVE_SAME: Statement = {
   name: 'remove-same-statuses',
   text: `DELETE FROM commit_status.statuses AS s USING unnest(${arrays(STATUS, 2)}) AS o (${COLUMNS})
@@ -93,7 +93,7 @@ export class PostgresStatuses extends PostgresLists implements WholeStatusStore 
   ): Promise<SavedStatus> {
     return await this.#writer.apply({
       key: `${repository.full}/${commit.hex}/${report.context}`,
-      size: sizeOf(report),
+      size: reportSize(report),
       row: {
         ...report,
         id: this.#ids.next(),
@@ -121,10 +121,10 @@ export class PostgresStatuses extends PostgresLists implements WholeStatusStore 
       // PostgreSQL counts from 1.
       const found = rows.filter(({ at }) => Number(at) === index + 1)
       const statuses = found.reduce((sum, { count }) => sum + count, 0)
-      const told = { ...commitState(found.map(({ state }) => state)), statuses }
-      if (failed === undefined) return told
+      const summary = { ...commitState(found.map(({ state }) => state)), statuses }
+      if (failed === undefined) return summary
       const contexts = found.flatMap((row) => row.failed).sort((one, other) => Buffer.compare(one, other))
-      return { ...told, failed: contexts.slice(0, failed).map((context) => context.toString()) }
+      return { ...summary, failed: contexts.slice(0, failed).map((context) => context.toString()) }
     })
   }
 
@@ -152,7 +152,7 @@ interface StateRow {
   readonly at: string
   readonly state: State
   readonly count: number
-  /** Of those that failed, where they are asked for. */
+  /** Contexts that failed, where they are asked for. */
   readonly failed: readonly Buffer[]
 }
 

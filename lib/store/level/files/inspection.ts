@@ -18,7 +18,7 @@ const MAX_ATTEMPTS = 3
 export class Inspection {
   /** What is wrong, in words. */
   readonly damage: string[] = []
-  /** Those of it of which LevelDB leaves no trace when it opens the database. */
+  /** The part of it of which LevelDB leaves no trace when it opens the database. */
   readonly lostInLogs: string[] = []
   readonly #folder: string
   readonly #unchecked: TableFile[] = []
