@@ -6,7 +6,7 @@ import type { WholeStatusStore } from '../contracts/store.js'
 import type { RepositoryName } from '../domain/repository-name.js'
 import { failedContexts } from '../domain/status-list.js'
 
-/** As `StatusStore.states`, over the lists. One after the other: a request for many must not take the place of many. */
+/** Answers `states` from the lists, one after the other: a request for many must not take the place of many. */
 export async function statesOfLists(
   statuses: Pick<WholeStatusStore, 'serialised'>,
   repository: RepositoryName,

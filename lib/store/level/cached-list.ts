@@ -2,13 +2,13 @@ import type { StoredStatus } from '../../domain/commit-status.js'
 import { toText, type SerialisedList, type StatusText } from '../../domain/status-list.js'
 import { EditableList } from './editable-list.js'
 
-/** About what a list takes in memory besides its bytes. */
+/** Memory of a list besides its bytes, about. */
 const LIST_BYTES = 500
 
-/** About what is kept of who reported each status. */
+/** Memory of who reported each status, about. */
 const REPORTER_BYTES = 40
 
-/** About what is kept of each status once a list has been edited. */
+/** Memory of each status once a list has been edited, about. */
 const STATUS_BYTES = 100
 
 /**

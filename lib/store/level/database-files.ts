@@ -5,7 +5,7 @@ import { StoreCorrupt } from '../../errors.js'
 import { Inspection } from './files/inspection.js'
 import { noteLost } from './files/lost.js'
 
-/** Where a backup is while it is not whole, in the folder that it will fill. */
+/** The place of a backup while it is not whole, in the folder that it will fill. */
 export const INCOMPLETE = 'incomplete'
 
 /** Opening waits so long for tables to be looked at; those of a large store are looked at after it. */

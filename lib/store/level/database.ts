@@ -14,7 +14,7 @@ import { makeFilesPrivate } from './private-files.js'
 declare module 'level' {
   // eslint-disable-next-line @typescript-eslint/no-unused-vars -- as they are published
   interface Level<KDefault = string, VDefault = string> {
-    /** Of LevelDB itself, which the published types leave out. */
+    /** A method of LevelDB itself, which the published types leave out. */
     approximateSize(start: KDefault, end: KDefault): Promise<number>
   }
 }
@@ -33,7 +33,7 @@ export interface Batch {
   discard(): Promise<void>
 }
 
-/** From one key to before another. */
+/** Keys from one to before another. */
 interface KeyRange {
   readonly gte: string
   readonly lt: string
@@ -113,7 +113,7 @@ export class LevelDatabase {
     return await this.#level.getMany(keys).catch((cause: unknown) => unreadable(cause, keys[0]))
   }
 
-  /** As `read`, of values that are small and asked for by every request: at once while the disk is quick. */
+  /** Reads values that are small and asked for by every request: synchronously while the disk is quick. */
   readSmall(keys: string[]): MaybePromise<(string | undefined)[]> {
     // While it is opened again, reads wait for that.
     if (this.#level.status !== 'open') return this.read(keys)
@@ -167,12 +167,12 @@ export class LevelDatabase {
     }
   }
 
-  /** As `scan`, at once: for what is known to be small. */
+  /** Reads what `scan` does at once: for what is known to be small. */
   async all(prefix: string): Promise<[key: string, value: string][]> {
     return (await this.upTo(prefix, Infinity)).entries
   }
 
-  /** As `all`, but no more where there are more characters in keys and values than `max`. */
+  /** Reads what `all` does, but no more where keys and values have more characters than `max`. */
   async upTo(prefix: string, max: number): Promise<{ entries: [key: string, value: string][]; isWhole: boolean }> {
     const range = within(prefix)
     this.files.refuseDamaged(range.gte, range.lt)

@@ -25,7 +25,7 @@ export class KeyCounts {
     return this.#entries.get(prefix) ?? (await this.#database.count(prefix, MAX_COUNT))
   }
 
-  /** So many there are now. */
+  /** Remembers how many there are now. */
   set(prefix: string, count: number): void {
     this.#entries.set(prefix, count)
   }

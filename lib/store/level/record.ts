@@ -29,7 +29,7 @@ export function decode<T>(key: string, value: string, is: (content: unknown) => 
   throw damaged(key)
 }
 
-/** As `decode`, the JSON of the content; what `encode` wrote has the form that it should have. */
+/** Reads the JSON of the content, as `decode`; what `encode` wrote has the form that it should have. */
 export function decodeText(key: string, value: string): string {
   const text = wholeText(key, value)
   if (text === undefined) throw damaged(key)
@@ -39,7 +39,7 @@ export function decodeText(key: string, value: string): string {
 /** `undefined` when it is damaged. */
 function wholeText(key: string, value: string): string | undefined {
   const [, crc = '', text] = FORM.exec(value) ?? []
-  // As numbers: to write one takes longer than to read one.
+  // Numbers: to write one takes longer than to read one.
   return text !== undefined && parseInt(crc, 16) === checksum(key, text) ? text : undefined
 }
 

@@ -40,7 +40,7 @@ export function toEntry(
   { sha, context, id, state, description, target_url, created_at, updated_at, reporter, pending_since }: StoredStatus,
 ): { key: string; value: string } {
   const key = `${repository.full}/${sha}/${context}`
-  // In this order: see `statusText`. One by one, as below: to copy what is left over takes several times as long.
+  // The order counts: see `statusText`. Named one by one, as below: a rest pattern takes several times as long.
   const content = { id, state, description, target_url, created_at, updated_at, reporter, pending_since }
   return { key, value: encode(key, content) }
 }

@@ -160,7 +160,7 @@ export class LevelStatuses implements WholeStatusStore {
     })
   }
 
-  /** However many there are: in a batch of their own. */
+  /** Removes all, however many there are, in a batch of their own. */
   async #removeAll(list: string): Promise<number> {
     const database = this.#database
     let removed = 0

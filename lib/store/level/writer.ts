@@ -162,7 +162,7 @@ export class LevelWriter {
     this.#running = undefined
   }
 
-  /** From a rejected write on: whether it is on disk nobody knows, and what would follow it might not be recovered. */
+  /** Refuses all after a rejected write, which may be on disk or not: what would follow it might not be recovered. */
   #fence(cause: unknown, waiting: readonly (Waiting | WaitingAlone)[]): void {
     this.#logger.error(
       { store: this.#database.folder, err: cause, waiting: waiting.length },

@@ -43,7 +43,7 @@ export class Connection {
     return rows as Row[]
   }
 
-  /** As `query`, how many rows were changed. */
+  /** Counts the rows that a statement changed. Throws as `query`. */
   async change(statement: Statement, values: readonly unknown[]): Promise<number> {
     const { rowCount } = await this.#send({ ...statement, values: [...values] })
     return Number(rowCount)

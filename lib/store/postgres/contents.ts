@@ -16,7 +16,7 @@ import { REMOVE_SAME } from './statuses.js'
 import { COLUMNS, STATUS, values, type StatusRow } from './status-columns.js'
 import { fromRow, repositoryKey } from './status-rows.js'
 
-/** Not key by key as those of a repository: where a database spreads keys by hash, it would sort all for each page. */
+/** Reads by a cursor, not key by key: a database that spreads keys by hash would sort all of them for each page. */
 const DECLARE: Statement = {
   name: 'declare-pages',
   text: `DECLARE pages NO SCROLL CURSOR FOR
@@ -37,7 +37,7 @@ const UNDEFINED_FUNCTION = '42883'
 /** All that a PostgreSQL store has. */
 export class PostgresContents implements StoreContents {
   readonly #database: PostgresDatabase
-  /** By the full name of the repository. */
+  /** Merges by the full name of the repository. */
   readonly #merges = new Map<string, RepositoryMerge>()
 
   constructor(database: PostgresDatabase) {
@@ -76,7 +76,7 @@ export class PostgresContents implements StoreContents {
     })
   }
 
-  /** With indexes; 0 where the database does not tell it as PostgreSQL does (CockroachDB). */
+  /** Size with indexes; 0 where the database does not report it as PostgreSQL does (CockroachDB). */
   async bytes(): Promise<number> {
     const rows = await this.#database.run(
       async (connection) => await connection.query<{ bytes: number }>(BYTES, []).catch(noneIfUntold),

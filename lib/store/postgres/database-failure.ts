@@ -14,7 +14,7 @@ const FATAL: Classification = { retryable: false, outcomeUnknown: false, resetPo
 const RETRYABLE: Classification = { ...FATAL, retryable: true }
 const RESET_POOL: Classification = { ...RETRYABLE, resetPool: true }
 
-/** By SQLSTATE. All of these but 57P02 and 08 are said instead of committing, so nothing has been done. */
+/** Classifications by SQLSTATE. All but 57P02 and 08 come instead of a commit, so nothing has been done. */
 const CLASSIFICATIONS: readonly (readonly [RegExp, Classification])[] = [
   // Two transactions that met: serialization failure, deadlock.
   [/^40(?:001|P01)$/, RETRYABLE],
@@ -73,7 +73,7 @@ function stateOf(error: unknown): string | undefined {
   return error instanceof Error && 'severity' in error ? codeOf(error) : undefined
 }
 
-/** Where several addresses were tried in vain, it is all there is. */
+/** The code of an error: all there is where several addresses were tried in vain. */
 function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }

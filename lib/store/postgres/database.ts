@@ -11,10 +11,10 @@ const LONG_MILLISECONDS = 60_000
 /** How long is tried altogether; a request waits no longer. */
 const DEADLINE_MILLISECONDS = 5_000
 
-/** As long as nobody answers, asking takes no longer than this. */
+/** The longest wait while the database is known not to do its work. */
 const FAIL_FAST_MILLISECONDS = 1_000
 
-/** From the first pause between two attempts on each is twice as long, up to the longest; each is cut at random. */
+/** Pauses between two attempts: each is twice as long as the one before, up to the longest, and cut at random. */
 const FIRST_PAUSE_MILLISECONDS = 20
 const LONGEST_PAUSE_MILLISECONDS = 500
 
@@ -23,7 +23,7 @@ export interface RetryPolicy {
   readonly milliseconds?: number
   /** How long a statement may take. */
   readonly statementMilliseconds?: number
-  /** Not to be sent again when it may have been done: something of somebody else's may have followed it. */
+  /** Forbids to send it again when it may have been done: a change of somebody else may have followed it. */
   readonly once?: boolean
 }
 

@@ -15,7 +15,7 @@ const PROBE = {
   written_at = EXCLUDED.written_at`,
 }
 
-/** So that it is known soon. */
+/** Short, so that a failure is known soon. */
 const PATIENCE = { milliseconds: 2_000, statementMilliseconds: 2_000 } satisfies RetryPolicy
 
 /** Knows whether the database takes writes: by those that are made, and by one of its own when there are none. */

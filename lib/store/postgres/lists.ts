@@ -30,9 +30,9 @@ const MAX_LARGE_LISTS = 8
 
 /**
  * Rows of each commit: none if its digest equals `known`, or if both are empty; one with a null digest if its last
- * status has gone; else one for each status. Each commit is looked up apart: with `sha = ANY (…)`, or without the inner
- * order, PostgreSQL may think that reading the whole repository is as good. Names, commits and digests are texts with
- * commas between, which none of them has: `pg` takes longer to write arrays than for all the rest.
+ * status has gone; else one for each status. Each commit is looked up apart: with `sha = ANY (…)`, or without the
+ * inner order, PostgreSQL may think that reading the whole repository is as good. Names, commits and digests are texts
+ * with commas between, which none of them has: `pg` takes longer to write arrays than for all the rest.
  */
 export const LISTS: Statement = {
   name: 'lists',

@@ -22,7 +22,7 @@ export async function versionOf(snapshot: Snapshot, repository: RepositoryName):
  * Notes that repositories are renamed or deleted: one after the other, over all instances, until the transaction ends.
  */
 export async function bumpVersion(connection: Connection, ...repositories: readonly RepositoryName[]): Promise<void> {
-  // In one order everywhere, so that no two wait for each other.
+  // The order is the same everywhere, so that no two wait for each other.
   await connection.change(NOTE, [
     repositories
       .map(({ full }) => full)

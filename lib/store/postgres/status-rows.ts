@@ -4,14 +4,14 @@ import type { ReportedStatus, StatusRow } from './status-columns.js'
 
 /** A report as it is saved. */
 export interface ReportRow extends ReportedStatus {
-  /** As `repositoryText` writes it. */
+  /** The name as `repositoryText` writes it. */
   readonly repository: string
   readonly at: number
   /** How many contexts its commit may have for it to add one; `Infinity` is no limit. */
   readonly maxContexts: number
 }
 
-/** With the slash that ends it in LevelDB's keys, so that both stores have one order: `hello-2/` is before `hello/`. */
+/** The name with the slash of LevelDB's keys, so that both stores have one order: `hello-2/` is before `hello/`. */
 export function repositoryText({ full }: RepositoryName): string {
   return `${full}/`
 }

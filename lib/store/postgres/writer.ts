@@ -100,7 +100,7 @@ export class PostgresWriter<T, R> {
     this.#whenIdle?.()
   }
 
-  /** As many changes as may share a statement, or one that is made alone; `undefined` when all must wait. */
+  /** Takes as many changes as may share a statement, or one that is made alone; `undefined` when all must wait. */
   #next(): Waiting<T, R>[] | WaitingAlone | undefined {
     if (this.#queue.isAloneNext && this.#statements > 0) return undefined
     const next = this.#queue.next(MAX_IN_STATEMENT, ({ key }) => {

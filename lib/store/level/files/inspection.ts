@@ -111,8 +111,8 @@ export class Inspection {
   }
 
   /**
-   * Until the next file is read. `undefined` for a file that LevelDB has removed meanwhile, or that cannot be read, as
-   * LevelDB will say too.
+   * Reads a file; its bytes are good until the next is read. `undefined` for a file that LevelDB has removed meanwhile,
+   * or that cannot be read, as LevelDB will say too.
    */
   async #bytes(name: string): Promise<Buffer | undefined> {
     try {

@@ -1,7 +1,7 @@
 import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Where it stands, until an admin removes it. LevelDB passes over it. */
+/** The file that it stands in, until an admin removes it. LevelDB passes over it. */
 const LOST = 'lost.txt'
 
 /**
