@@ -104,11 +104,8 @@ export async function assemble(
   const found = { repositories, commits: confirmed, refs }
   const watchers = new Watchers(limits.waits ?? defaultOf('limits.waits'), store.statuses)
   meter.gauge('waits', () => watchers.size)
-  const saved: Watchers['changed'] = (...commit) => {
-    watchers.changed(...commit)
-  }
   const lists = new StatusLists({ ...dependencies, ...found, logger, maxContexts })
-  const reports = new StatusReports({ ...dependencies, ...found, saved, events, logger, meter, maxContexts })
+  const reports = new StatusReports({ ...dependencies, ...found, watchers, events, logger, meter, maxContexts })
   const authentication = new Authentication({ authenticator, failures, clientAddress, logger, meter })
   const inFlight = new InFlight(limits.requests ?? defaultOf('limits.requests'), logger)
   const maxSeconds = limits.waitSeconds ?? defaultOf('limits.waitSeconds')

@@ -18,6 +18,7 @@ import {
 import { RepositoryLeases, type Lease } from './repository-leases.js'
 import type { StatusEvents } from './status-events.js'
 import { confirm, fullCommitId, stored } from './status-lists.js'
+import type { Watchers } from './watchers.js'
 
 /** A report, and who sent it. */
 type SentReport = Report & { readonly reporter: Reporter }
@@ -40,8 +41,8 @@ export interface StatusReportsDependencies extends RepositoryAccessDependencies 
   readonly commits: ConfirmedCommits
   readonly refs: Pick<Refs, 'forget'>
   readonly store: Pick<WholeStore, 'statuses' | 'renameRepository' | 'deleteRepository'>
-  /** Called for each report that has been saved, before whoever sent it is answered. */
-  readonly saved: (repository: RepositoryName, commit: ObjectId) => void
+  /** Those who wait for a report hear of it before whoever sent it is answered. */
+  readonly watchers: Pick<Watchers, 'changed'>
   readonly events: StatusEvents
   readonly clock: Clock
   readonly meter: Meter
@@ -129,10 +130,10 @@ export class StatusReports {
     report: SentReport,
   ): Promise<StoredStatus> {
     if (lease?.revoked) throw new ServiceError('repository_not_found')
-    const { store, clock, saved, events, meter, maxContexts } = this.#dependencies
+    const { store, clock, watchers, events, meter, maxContexts } = this.#dependencies
     const { status, previous } = await stored(store.statuses.save(name, commit, report, clock.now(), maxContexts))
     meter.statusReported(status.state)
-    saved(name, commit)
+    watchers.changed(name, commit)
     events.emit(() => ({
       repository: name.full,
       status: toApiStatus(status),

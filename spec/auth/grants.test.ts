@@ -6,16 +6,12 @@ import t, { type Test } from 'tap'
 import { GrantPolicy } from '../../lib/auth/grants.js'
 import { CommitFinder } from '../../lib/git/commit-finder.js'
 import { ConfirmedCommits } from '../../lib/git/confirmed-commits.js'
-import { GitProcesses } from '../../lib/git/git-process.js'
-import { Refs } from '../../lib/git/refs.js'
 import { RepositoryFolder } from '../../lib/git/repository-folder.js'
 import { ACCESS, atLeast, higher, type Access } from '../../lib/contracts/access-policy.js'
 import { systemClock } from '../../lib/contracts/clock.js'
 import { silentLogger } from '../../lib/contracts/logger.js'
-import { noopMeter } from '../../lib/contracts/meter.js'
 import type { GrantKey } from '../../lib/contracts/records.js'
 import { repositoryName, type RepositoryName } from '../../lib/domain/repository-name.js'
-import { StatusEvents } from '../../lib/service/status-events.js'
 import { StatusLists } from '../../lib/service/status-lists.js'
 import { LevelDatabase } from '../../lib/store/level/database.js'
 import { LevelStore } from '../../lib/store/level/level-store.js'
@@ -193,14 +189,10 @@ async function makeService(t: Test): Promise<{ service: StatusLists; store: Leve
   const parts = {
     repositories: new RepositoryFolder(repositories),
     commits: new ConfirmedCommits(new CommitFinder()),
-    refs: new Refs(new GitProcesses()),
     store,
     policy: new GrantPolicy(store.grants),
-    saved: () => undefined,
-    events: new StatusEvents(logger),
     clock: systemClock,
     logger,
-    meter: noopMeter,
     maxContexts: 1000,
   }
   return { service: new StatusLists(parts), store, errors }
