@@ -1,11 +1,10 @@
-import { forFormat, forLint, forTypes } from './set-up/checks.js'
-import { run } from './set-up/child.js'
+import { check, lint } from './set-up/checks.js'
 import { orEnd } from './set-up/failure.js'
 import { runOnNode } from './set-up/other-node.js'
 import { setUp } from './set-up.js'
 import { withSpecsOf } from './set-up/specs.js'
 import { offerTestPackages } from './set-up/system-packages.js'
-import { buildTap, tool } from './set-up/tap.js'
+import { buildTap } from './set-up/tap.js'
 
 const option = '--node='
 const version = process.argv.find((argument) => argument.startsWith(option))?.slice(option.length)
@@ -16,21 +15,7 @@ if (version !== undefined) process.exit(await orEnd(() => runOnNode(version, ['s
 
 await setUp()
 await offerTestPackages()
-await check('types', 'tsc', ...forTypes())
-await check('format', 'prettier', ...forFormat())
-await check('lint', 'eslint', ...forLint())
+await lint()
 const built = await buildTap()
 if (built !== 0) process.exit(built)
 await check('spec', 'tap', ...withSpecsOf(forTap))
-
-/**
- * Runs a tool that npm has installed; a failure is the end.
- * @param {string} heading
- * @param {string} name
- * @param {string[]} args
- */
-async function check(heading, name, ...args) {
-  console.log(`\n== ${heading}: ${[name, ...args].join(' ')}`)
-  const code = await run(tool(name, ...args))
-  if (code !== 0) process.exit(code)
-}

@@ -8,7 +8,7 @@ import { reasonLines, runWithLog } from './log.js'
 import { secondsSince, withProgress } from './progress.js'
 
 const lockFile = join(root, 'package-lock.json')
-// Inside node_modules: `npm ci` empties that folder first, so a stamp tells a finished install.
+// Inside node_modules: `npm ci` empties that folder first, so a stamp shows a finished install.
 const stamp = join(root, 'node_modules/.set-up')
 // npm's own list of what is there: a change by hand (`npm install x`, `npm prune`) is noticed.
 const npmsRecord = join(root, 'node_modules/.package-lock.json')
@@ -28,19 +28,37 @@ export function isCurrent() {
   return existsSync(stamp) && existsSync(npmsRecord) && readFileSync(stamp, 'utf8') === state()
 }
 
-/** Installs exactly the locked packages, without running any script of theirs. */
+/** Installs exactly the locked packages, unless they are there, without running any script of theirs. */
 export async function make() {
-  const start = performance.now()
   rmSync(stamp, { force: true })
+  const done = isInstalled() ? 'found' : 'installed'
+  if (done === 'installed') await install()
+  fitForBundling()
+  writeFileSync(stamp, state())
+  const packages = Object.keys(readJson(npmsRecord, 'packages')).length
+  return `${done} ${packages} packages`
+}
+
+/** Whether somebody has run `npm ci` or `npm install`, and npm has come to its end with all that is locked. */
+function isInstalled() {
+  if (!existsSync(npmsRecord)) return false
+  const installed = readJson(npmsRecord, 'packages')
+  return Object.entries(readJson(lockFile, 'packages')).every(([path, value]) => {
+    if (path === '') return true // this package itself
+    const locked = members(value)
+    if (installed[path] === undefined) return locked['optional'] === true
+    const { version, integrity } = members(installed[path])
+    return version === locked['version'] && integrity === locked['integrity']
+  })
+}
+
+async function install() {
+  const start = performance.now()
   const code = await withProgress(
     () => `packages: npm ci, ${secondsSince(start)} s`,
     () => runWithLog(log, [...npm(), 'ci', ...options], { grace: 0 }),
   )
   if (code !== 0) throw failure(code)
-  fitForBundling()
-  writeFileSync(stamp, state())
-  const packages = Object.keys(readJson(npmsRecord, 'packages')).length
-  return `installed ${packages} packages`
 }
 
 /**
