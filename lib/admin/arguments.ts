@@ -81,7 +81,7 @@ export function checkExpiry(expiresAt: string | null, now: number): number | nul
   return time
 }
 
-/** As many repositories, and as many patterns, a token may be limited to. */
+/** The most repositories, and the most patterns, that a token may be limited to. */
 const MAX_LIMITS = 100
 
 /** What a token is to be limited to. An empty list would make a token for nothing: it is a mistake. */

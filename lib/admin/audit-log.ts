@@ -9,7 +9,7 @@ import type { RepositoryName } from '../domain/repository-name.js'
  */
 export interface Actor {
   readonly user: string
-  /** Of a Unix user. */
+  /** The number of a Unix user. */
   readonly uid?: number
 }
 

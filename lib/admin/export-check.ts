@@ -58,7 +58,7 @@ export class ExportCheck {
     }
   }
 
-  /** To be called after the last line; throws `InvalidExport` unless everything has been there. */
+  /** Ends the check, after the last line. @throws InvalidExport unless everything has been there */
   end(): void {
     if (!this.#isEnded) throw new InvalidExport(this.#lines === 0 ? 'it is empty' : 'its end is missing')
   }

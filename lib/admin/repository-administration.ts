@@ -134,7 +134,7 @@ async function countsOf(store: WholeStore, name: RepositoryName): Promise<Reposi
   return counts
 }
 
-/** Of a repository that is gone there may be statuses; where there are none either, the name is a mistake. */
+/** Refuses a name that is a mistake: a repository that is gone may have statuses, but this one has none either. */
 async function refuseUnknown(dependencies: AdministrationDependencies, name: RepositoryName): Promise<void> {
   if (dependencies.repositories && !(await dependencies.repositories.find(name)))
     throw new AdministrationError(`there is no repository ${name.full}`)

@@ -62,7 +62,7 @@ export interface ListedStatus {
 
 /** A `StatusList` as it is sent, JSON in UTF-8. To be closed once, whether or not it has been read. */
 export interface SentList {
-  /** Of the statuses: the same for the same list, in every process and store. 22 characters of base64url. */
+  /** Digest of the statuses: the same for the same list, in every process and store. 22 characters of base64url. */
   readonly digest: string
   /** How many bytes there are. */
   readonly length: number

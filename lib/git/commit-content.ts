@@ -91,7 +91,7 @@ export function parseCommit(bytes: Buffer): CommitContent {
   }
 }
 
-/** Of an encoding that nobody knows, what UTF-8 makes of it. */
+/** Decodes a text; one of an unknown encoding becomes what UTF-8 makes of it. */
 function decoderOf(encoding: string | undefined): TextDecoder {
   try {
     return new TextDecoder(encoding)

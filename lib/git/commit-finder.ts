@@ -22,7 +22,7 @@ const DEADLINE_MILLISECONDS = 4000
 interface HandleKey {
   readonly directory: string
   readonly key: string
-  /** Of the repository that is asked about, where it can be compared. */
+  /** Identity of the repository that is asked about, where it can be compared. */
   readonly identity: string | undefined
 }
 

@@ -17,7 +17,7 @@ export interface LoggedCommit {
   readonly subject: string
 }
 
-/** Of the names of branches. */
+/** The most bytes of the names of branches. */
 const MAX_BYTES = 256 * 1024
 
 /** To pass over more commits may take git a while. */

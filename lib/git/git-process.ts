@@ -11,7 +11,7 @@ const DEADLINE_MILLISECONDS = 5_000
 const MAX_RUNNING = 8
 const MAX_RUNNING_IN_ONE = 2
 
-/** Nor do those that hang in many repositories: a slow one gives up its place, up to a number. */
+/** After which a process is slow and gives up its place, up to a number: where many hang, they hold up no others. */
 const SLOW_MILLISECONDS = 500
 const MAX_RUNNING_WITH_SLOW = 16
 

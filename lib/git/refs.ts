@@ -20,7 +20,7 @@ const REF_BYTES = 400
 /** How often the clock is looked at, which is dear. */
 const CLOCK_MILLISECONDS = 100
 
-/** Of an answer that is a line or two. */
+/** The most bytes of an answer that is a line or two. */
 const MAX_BYTES = 8_192
 
 /** What git says, at the end, of a name that is none of its refs. */

@@ -164,7 +164,7 @@ export class Exchange {
     }
   }
 
-  /** Until the client has all of it, or has gone. */
+  /** Writes until the client has all of it, or has gone. */
   async #write(stream: SentList): Promise<void> {
     const response = this.#response
     const gone = new AbortController()
@@ -200,7 +200,7 @@ export class Exchange {
     return true
   }
 
-  /** Of the address only the path: a query may hold what is nobody's business. */
+  /** Logs and measures the answer. Only the path of the address: a query may hold what is nobody's business. */
   #note(status: number, error: unknown, answer: Answer): void {
     const { reporter } = answer
     const milliseconds = performance.now() - this.#startedAt - (answer.waited ?? 0)

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 
-/** By which address a client has called. */
+/** The address by which a client has called. */
 export interface CalledAddress {
   readonly protocol: 'http' | 'https'
   /** In lower case, with the port where the client names one. */
@@ -35,7 +35,7 @@ export class PublicAddress {
     return this.#base ?? this.ofHost(request)
   }
 
-  /** As `of`, whatever `publicUrl` says. */
+  /** The same as `of`, whatever `publicUrl` says. */
   ofHost(request: IncomingMessage): string {
     const { protocol, host } = this.called(request)
     return `${protocol}://${host}${strippedPath(request)}`
@@ -48,7 +48,7 @@ export class PublicAddress {
     return `${protocol}://${host}`
   }
 
-  /** By which address a request has come, whatever `publicUrl` says of others. */
+  /** The address by which a request has come, whatever `publicUrl` says of others. */
   called(request: IncomingMessage): CalledAddress {
     const named = this.#forwarded(request, 'x-forwarded-host') ?? request.headers.host ?? ''
     // It becomes a part of links.

@@ -43,7 +43,7 @@ export interface LocatedCommit {
 
 /** The statuses of a commit. */
 export interface LocatedList extends LocatedCommit {
-  /** As it is sent; to be closed. */
+  /** The list as it is sent; to be closed. */
   readonly list: SentList
 }
 
@@ -106,7 +106,7 @@ export class StatusLists {
     )
   }
 
-  /** As `list`, for a program: all of it, however large, and who reported. */
+  /** The same as `list`, for a program: all of it, however large, and who reported. */
   async statusList(caller: Caller, name: RepositoryName | undefined, sha: string): Promise<StoredList> {
     return await this.storedList(await this.findCommit(caller, name, () => fullCommitId(sha)))
   }

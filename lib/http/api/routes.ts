@@ -29,7 +29,7 @@ const openApi = JSON.parse(readFileSync(new URL('./openapi.json', import.meta.ur
 
 const OURS = /^\/api\/v1(?:[/?]|$)/
 
-/** Of a server alone, also where its health is. */
+/** Paths of a server alone: its health is there, too. */
 const ALONE = /^\/(?:api\/v1|healthz)(?:[/?]|$)/
 
 /** The strict API. The first check of an operation that fails decides (api.md); here the status codes of each. */

@@ -99,7 +99,7 @@ export class PostgresGrants implements GrantStore {
     return (await this.#database.query<GrantRow>(statement, values)).map(fromRow)
   }
 
-  /** Of several: those of one on what another asks about are found too. */
+  /** Reads the grants of several; those of one on what another asks about are found too. */
   async #of(keys: readonly Required<GrantKey>[]): Promise<Grant[]> {
     const parts = keys.map(keyOf)
     const rows = await this.#database.query<GrantRow>(
