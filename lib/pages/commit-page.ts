@@ -123,7 +123,7 @@ function whenOf({ state, updated_at, reporter, pending_since }: ShownStatus): Co
   if (state === 'pending') return html`${by}pending since ${timeText(pending_since)}`
   const took = Date.parse(updated_at) - Date.parse(pending_since)
   // What a store of the host holds may be anything.
-  return html`${by}${reported}${took >= 0 && html` · pending for ${durationText(took)}`}`
+  return html`${by}${reported}${took >= 0 && html` · took ${durationText(took)}`}`
 }
 
 /**

@@ -19,7 +19,7 @@ t.test('A commit is shown with its state and every status', async (t) => {
   t.notMatch(text, /<script|style=| on[a-z]+=/)
 })
 
-t.test('It says how long each was pending the last time, and of what is pending since when', async (t) => {
+t.test('It says how long each took the last time, and of what is pending since when', async (t) => {
   const clock = { time: Date.parse('2026-01-31T12:00:00Z'), now: () => clock.time }
   const { service, commit, report } = await pagesOf(t, { clock })
   const texts = async () => {
@@ -36,11 +36,7 @@ t.test('It says how long each was pending the last time, and of what is pending 
   t.strictSame(await at('12:00:00', 'success'), [`${on} 12:00 UTC`], 'it never was pending')
   t.strictSame(await at('14:00:00', 'pending'), ['alice · pending since 2026-01-31 14:00 UTC'])
   t.strictSame(await at('14:02:00', 'pending'), ['alice · pending since 2026-01-31 14:00 UTC'], 'still')
-  t.strictSame(
-    await at('14:03:05', 'failure'),
-    [`${on} 14:03 UTC · pending for 3 min 5 s`],
-    'not since the first report',
-  )
+  t.strictSame(await at('14:03:05', 'failure'), [`${on} 14:03 UTC · took 3 min 5 s`], 'not since the first report')
   t.strictSame(await at('14:04:00', 'error'), [`${on} 14:04 UTC`])
 })
 
