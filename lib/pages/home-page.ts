@@ -6,7 +6,7 @@ import { isolated } from './html/foreign-text.js'
 import { html, type Content, type Html } from './html/html.js'
 import type { Page } from './html/layout.js'
 import type { ShellHints } from './shell-hints.js'
-import { HEAD, reportLine, stateSign, timeText } from './html/text.js'
+import { failedText, HEAD, reportLine, stateSign, timeText } from './html/text.js'
 
 /** A repository with the latest commit of its default branch. */
 export interface HomeRow {
@@ -14,7 +14,7 @@ export interface HomeRow {
   readonly branch: string | undefined
   readonly commit: LoggedCommit | undefined
   /** `undefined`: it cannot be determined at the moment. */
-  readonly state: CommitState['state'] | undefined
+  readonly state: CommitState | undefined
 }
 
 export interface Home extends ShellHints {
@@ -67,12 +67,13 @@ function searchForm({ base, text, isUnlisted, rows }: Home): Content {
 
 function toRow(base: string, { name, branch, commit, state }: HomeRow): Html {
   return html`<li>
-    ${state === undefined ? html`<span class="state none">?</span>` : stateSign(state)}
+    ${state === undefined ? html`<span class="state none">?</span>` : stateSign(state.state)}
     <span class="what"
       ><a href="${base}/repos/${name.full}">${name.full}</a>
       <span class="more">${commit ? isolated(commit.subject) : 'no commit yet'}</span></span
     >
     <span class="when">${branch !== undefined && isolated(branch)}${commit && html` · ${timeText(commit.time)}`}</span>
+    ${state && failedText(state)}
   </li>`
 }
 

@@ -1,3 +1,4 @@
+import { commitState, MAX_FAILED } from '../domain/commit-status.js'
 import { ServiceError } from '../errors.js'
 import type { Route } from '../http/surface.js'
 import { parseRepositoryName, type RepositoryName } from '../domain/repository-name.js'
@@ -55,9 +56,9 @@ async function toRow(pageContext: PageContext, caller: Caller, name: RepositoryN
   try {
     const { repository } = await lists.find(caller, name)
     const { branch, start: commit } = await defaultBranch(pageContext, repository)
-    if (!commit) return { name, branch, commit: undefined, state: null }
-    const { states } = await lists.states(caller, name, [commit.hex])
-    return { name, branch, commit: await log.one(repository, commit), state: states[commit.hex]?.state ?? null }
+    if (!commit) return { name, branch, commit: undefined, state: commitState([]) }
+    const { states } = await lists.states(caller, name, [commit.hex], () => MAX_FAILED)
+    return { name, branch, commit: await log.one(repository, commit), state: states[commit.hex] ?? commitState([]) }
   } catch (error) {
     if (error instanceof ServiceError && error.status < 500) return undefined
     logger.warn({ err: error, repository: name.full }, 'a repository is shown without its state')

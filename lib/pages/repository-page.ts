@@ -1,4 +1,4 @@
-import type { CommitState } from '../domain/commit-status.js'
+import { commitState, type CommitState } from '../domain/commit-status.js'
 import type { LoggedCommit } from '../git/commit-log.js'
 import type { RepositoryName } from '../domain/repository-name.js'
 import { isolated, visible } from './html/foreign-text.js'
@@ -7,7 +7,7 @@ import type { Page } from './html/layout.js'
 import { takeWithin, pagination } from './html/pagination.js'
 import type { ShellHints } from './shell-hints.js'
 import { shellWord } from '../admin/shell-word.js'
-import { shortened, stateSign, timeText } from './html/text.js'
+import { failedText, shortened, stateSign, timeText } from './html/text.js'
 
 export interface RepositoryLog extends ShellHints {
   readonly base: string
@@ -44,7 +44,7 @@ export function repositoryPage(log: RepositoryLog): Page {
     title: `${name.full} ${shortened(ref, MAX_SHORT)}`,
     trail: [[name.full, here]],
     content: (rowBytes) => {
-      const shown = takeWithin(commits, rowBytes, (commit) => toRow(name, commit, log.states[commit.sha]?.state))
+      const shown = takeWithin(commits, rowBytes, (commit) => toRow(name, commit, log.states[commit.sha]))
       const isCut = shown.length < commits.length || log.hasMore
       return html`<h1>${name.full}</h1>
         ${!log.isEmpty && refForm(here, log)}
@@ -87,12 +87,13 @@ function proposals(branches: readonly string[]): readonly Html[] {
 }
 
 /** Of few bytes, so that fifty fit on a page: its link is read from the address of the repository, without a slash. */
-function toRow({ name }: RepositoryName, commit: LoggedCommit, state: CommitState['state'] = null): Html {
+function toRow({ name }: RepositoryName, commit: LoggedCommit, known: CommitState = commitState([])): Html {
   const { sha, author, time, subject } = commit
   const id = sha.slice(0, 10)
   return html`<li>
-    ${stateSign(state)} <a href="${name}/commits/${sha}">${subject ? isolated(subject) : id}</a>
+    ${stateSign(known.state)} <a href="${name}/commits/${sha}">${subject ? isolated(subject) : id}</a>
     <small>${isolated(author)} · ${id} · ${timeText(time)}</small>
+    ${failedText(known)}
   </li>`
 }
 

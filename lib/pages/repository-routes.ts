@@ -1,4 +1,4 @@
-import { type CommitStates, MAX_STATES } from '../domain/commit-status.js'
+import { type CommitStates, MAX_FAILED, MAX_STATES } from '../domain/commit-status.js'
 import { ServiceError } from '../errors.js'
 import type { Route } from '../http/surface.js'
 import type { Repository } from '../contracts/repositories.js'
@@ -32,7 +32,8 @@ export function repositoryRoutes(pageContext: PageContext): readonly Route[] {
         const commits = start ? await log.list(repository, start, { skip, limit: MAX_COMMITS + 1 }) : []
         const shown = commits.slice(0, MAX_COMMITS)
         const shas = shown.map(({ sha }) => sha).slice(0, MAX_STATES)
-        const { states }: CommitStates = shas.length === 0 ? { states: {} } : await lists.states(caller, name, shas)
+        const { states }: CommitStates =
+          shas.length === 0 ? { states: {} } : await lists.states(caller, name, shas, () => MAX_FAILED)
         const page = repositoryPage({
           base,
           name,

@@ -25,6 +25,33 @@ t.test('A repository shows the latest commits of its default branch, with their 
   t.match(rows[2], sha.slice(0, 10))
 })
 
+t.test('A row of a commit that failed says what failed, of how many', async (t) => {
+  const { service, home, directory, token } = await pagesOf(t)
+  const sha = await makeCommit(directory, 'breaks much')
+  const report = async (state: string, ...contexts: string[]) => {
+    for (const context of contexts) await service.report('alice/hello', sha, token, { state, context })
+  }
+  const texts = async () =>
+    await Promise.all(
+      ['/', home].map(async (path) => {
+        const [found = ''] = /<span class="failed">.*?<\/span>/s.exec((await visit(service, path)).text) ?? []
+        return found.replace(/<[^>]*>/g, '')
+      }),
+    )
+  const both = (text: string) => [text, text]
+  await report('success', 'build', 'lint')
+  await report('pending', 'docs')
+  t.strictSame(await texts(), both(''))
+  await report('error', 'test/integration')
+  await report('failure', 'deploy/staging')
+  t.strictSame(await texts(), both('2 of 5 failed: deploy/staging, test/integration'))
+  await report('failure', '<b>', `a${'x'.repeat(254)}`)
+  const names = `&lt;b&gt;, a${'x'.repeat(39)}…, deploy/staging`
+  t.strictSame(await texts(), both(`4 of 7 failed: ${names}, …`), 'the first three')
+  await report('failure', ...Array.from({ length: 20 }, (_, at) => `z${at}`))
+  t.strictSame(await texts(), both(`20 or more of 27 failed: ${names}, …`))
+})
+
 t.test('Of any branch or tag; one that is not there is said to be', async (t) => {
   const { service, home, directory, sha } = await pagesOf(t)
   await git('-C', directory, 'tag', 'v1', sha)

@@ -1,5 +1,6 @@
-import type { State } from '../../domain/commit-status.js'
-import { html, type Html } from './html.js'
+import { MAX_FAILED, type CommitState, type State } from '../../domain/commit-status.js'
+import { isolated } from './foreign-text.js'
+import { html, type Content, type Html } from './html.js'
 
 /** Of every state the sign and the word, since not everybody sees its colour. */
 const SIGNS = {
@@ -20,6 +21,21 @@ export function stateSign(state: State | null): Html {
 export function stateTitle(state: State | null): string {
   const { sign, word } = SIGNS[state ?? 'none']
   return `${sign} ${word}`
+}
+
+/** How many contexts that failed a row names, and how much of each. */
+const FAILED_CONTEXTS = 3
+const FAILED_CHARACTERS = 40
+
+/** What failed of a commit whose failed contexts were asked for; nothing where none has. */
+export function failedText({ failed = [], statuses }: CommitState): Content {
+  if (failed.length === 0) return undefined
+  const count = failed.length < MAX_FAILED ? failed.length : `${MAX_FAILED} or more`
+  const names = failed
+    .slice(0, FAILED_CONTEXTS)
+    .map((context, index) => html`${index > 0 && ', '}${isolated(shortened(context, FAILED_CHARACTERS))}`)
+  const more = failed.length > FAILED_CONTEXTS && ', …'
+  return html`<span class="failed">${count} of ${statuses} failed: ${names}${more}</span>`
 }
 
 /** A point in time, the same for every reader: a page that has not changed is answered with 304. */
