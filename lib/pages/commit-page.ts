@@ -5,7 +5,7 @@ import { takeWithin, pagination } from './html/pagination.js'
 import { isolated } from './html/foreign-text.js'
 import { html, type Content, type Html } from './html/html.js'
 import type { Page } from './html/layout.js'
-import { durationText, reportLine, shortened, stateSign, stateTitle, timeText } from './html/text.js'
+import { durationText, lastingText, reportLine, shortened, stateSign, stateTitle, timeText } from './html/text.js'
 import type { ShownList, ShownStatus } from './status-summary.js'
 
 export interface CommitView extends ShownList {
@@ -14,6 +14,8 @@ export interface CommitView extends ShownList {
   readonly sha: string
   /** Absent when git cannot read it at the moment. */
   readonly commit: LoggedCommit | undefined
+  /** Milliseconds since 1970. */
+  readonly now: number
   /** How many statuses are passed over. */
   readonly skip: number
   /** Whether the page reloads itself while something is pending. */
@@ -38,12 +40,12 @@ export function commitPage(view: CommitView): Page {
       [sha.slice(0, 10), here],
     ],
     content: (rowBytes) => {
-      const shown = takeWithin(statuses, rowBytes, shortRow)
+      const shown = takeWithin(statuses, rowBytes, (status) => shortRow(status, view.now))
       const rest = statuses.length - shown.length
       const next = `${here}?skip=${skip + shown.length}`
       return html`<h1>${subject ? isolated(subject) : id}</h1>
         <p class="quiet facts">
-          ${commit && html`<span>${isolated(commit.author)} · ${timeText(commit.time)}</span>`}
+          ${commit && html`<span>${isolated(commit.author)} · ${timeText(commit.time, view.now)}</span>`}
           <span class="sha">${sha}</span>
         </p>
         <div class="top">${stateSign(list.state)} <span>${counted(view)}</span>${reloading(view, here)}</div>
@@ -97,13 +99,13 @@ const MAX_ROW_BYTES = 12_000
 const SHORT_DESCRIPTION = 100
 
 /** As much of it as leaves room for the rest of a page. */
-function shortRow(status: ShownStatus): Html {
-  const row = toRow(status)
+function shortRow(status: ShownStatus, now: number): Html {
+  const row = toRow(status, now)
   if (Buffer.byteLength(row.toString()) <= MAX_ROW_BYTES || status.description === null) return row
-  return toRow({ ...status, description: shortened(status.description, SHORT_DESCRIPTION) })
+  return toRow({ ...status, description: shortened(status.description, SHORT_DESCRIPTION) }, now)
 }
 
-function toRow(status: ShownStatus): Html {
+function toRow(status: ShownStatus, now: number): Html {
   const { state, context, description, target_url } = status
   return html`<li>
     ${stateSign(state)}
@@ -111,18 +113,18 @@ function toRow(status: ShownStatus): Html {
       ><strong>${isolated(context)}</strong> ${target_url !== null && html`· ${link(target_url, 'Details', context)}`}
       ${description !== null && html`<span class="more">${isolated(description)}</span>`}</span
     >
-    <span class="when">${whenOf(status)}</span>
+    <span class="when">${whenOf(status, now)}</span>
   </li>`
 }
 
-/** No time that runs: while nothing is reported the page stays the same. */
-function whenOf({ state, updated_at, reporter, pending_since }: ShownStatus): Content {
+function whenOf({ state, updated_at, reporter, pending_since }: ShownStatus, now: number): Content {
   const by = reporter && html`${isolated(reporter.user)} · `
-  const reported = timeText(updated_at)
+  const reported = timeText(updated_at, now)
   if (pending_since === undefined) return html`${by}${reported}`
-  if (state === 'pending') return html`${by}pending since ${timeText(pending_since)}`
-  const took = Date.parse(updated_at) - Date.parse(pending_since)
   // What a store of the host holds may be anything.
+  const lasting = state === 'pending' && lastingText(pending_since, now)
+  if (lasting) return html`${by}pending for ${lasting}`
+  const took = state === 'pending' ? NaN : Date.parse(updated_at) - Date.parse(pending_since)
   return html`${by}${reported}${took >= 0 && html` · took ${durationText(took)}`}`
 }
 

@@ -8,7 +8,7 @@ import { LARGE_LIST_BYTES } from '../domain/status-list.js'
 import { commitFragment, commitPage, type CommitView } from './commit-page.js'
 import { partOfList, wholeList } from './status-summary.js'
 import { htmlAnswer, pageAnswer, type PageFrame } from './html/layout.js'
-import { callerOf, frameOf, queryOf, skipOf, type PageContext } from './context.js'
+import { callerOf, frameOf, minuteNow, queryOf, skipOf, type PageContext } from './context.js'
 
 /** About what a page that is remembered takes in memory besides its bytes. */
 const PAGE_BYTES = 1000
@@ -37,12 +37,23 @@ export function commitRoutes(pageContext: PageContext): readonly Route[] {
     const { found, commit, list } = read
     const look = await closing(list, async () => {
       const query = queryOf(request)
-      const form = { skip: skipOf(query), isReloading: query.get('reload') !== 'off' }
+      const now = minuteNow(pageContext)
+      const form = { now, skip: skipOf(query), isReloading: query.get('reload') !== 'off' }
       const at = { origin: address.origin(request), service: address.of(request) }
       const { user = '', hasSession } = frame.visitor
       const { directory, identity } = found.repository
       const place = [kind, directory, identity, found.name.full, commit.hex, list.digest]
-      const key = [...place, form.skip, form.isReloading, at.origin, at.service, user, hasSession].join('\n')
+      // A fragment shows no time.
+      const key = [
+        ...place,
+        kind === 'page' && now,
+        form.skip,
+        form.isReloading,
+        at.origin,
+        at.service,
+        user,
+        hasSession,
+      ].join('\n')
       const remembered = identity === undefined ? undefined : known.get(key)
       if (remembered) return remembered
       // With who reported, which the list that is sent does not say.

@@ -59,6 +59,14 @@ export function callerOf({ visitor }: PageFrame): Caller {
   return visitor.user === undefined ? {} : { user: visitor.user }
 }
 
+/**
+ * The time that pages are made with: within a minute a page that has not changed is the same for every reader, and
+ * answered with 304.
+ */
+export function minuteNow({ clock }: Pick<PageContext, 'clock'>): number {
+  return Math.floor(clock.now() / 60_000) * 60_000
+}
+
 /** The parameters behind the question mark. */
 export function queryOf({ search }: Request): URLSearchParams {
   return new URLSearchParams(search)

@@ -19,6 +19,8 @@ export interface HomeRow {
 
 export interface Home extends ShellHints {
   readonly base: string
+  /** Milliseconds since 1970. */
+  readonly now: number
   readonly rows: readonly HomeRow[]
   /** What was searched for. */
   readonly text: string
@@ -37,7 +39,7 @@ export function homePage(home: Home): Page {
   return {
     title: 'Repositories',
     content: (rowBytes) => {
-      const shown = takeWithin(rows, rowBytes, (row) => toRow(base, row))
+      const shown = takeWithin(rows, rowBytes, (row) => toRow(home, row))
       const isCut = shown.length < rows.length || home.hasMore
       const after = rows[Math.max(0, shown.length - 1)]?.name.full ?? ''
       const more = `${base}/?${new URLSearchParams({ ...(text && { q: text }), after }).toString()}`
@@ -65,14 +67,16 @@ function searchForm({ base, text, isUnlisted, rows }: Home): Content {
   </form>`
 }
 
-function toRow(base: string, { name, branch, commit, state }: HomeRow): Html {
+function toRow({ base, now }: Home, { name, branch, commit, state }: HomeRow): Html {
   return html`<li>
     ${state === undefined ? html`<span class="state none">?</span>` : stateSign(state.state)}
     <span class="what"
       ><a href="${base}/repos/${name.full}">${name.full}</a>
       <span class="more">${commit ? isolated(commit.subject) : 'no commit yet'}</span></span
     >
-    <span class="when">${branch !== undefined && isolated(branch)}${commit && html` · ${timeText(commit.time)}`}</span>
+    <span class="when"
+      >${branch !== undefined && isolated(branch)}${commit && html` · ${timeText(commit.time, now)}`}</span
+    >
     ${state && failedText(state)}
   </li>`
 }

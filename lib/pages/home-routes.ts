@@ -5,7 +5,7 @@ import { parseRepositoryName, type RepositoryName } from '../domain/repository-n
 import type { Caller } from '../service/repository-access.js'
 import { homePage, type HomeRow } from './home-page.js'
 import { pageAnswer, redirect } from './html/layout.js'
-import { callerOf, frameOf, queryOf, type PageContext } from './context.js'
+import { callerOf, frameOf, minuteNow, queryOf, type PageContext } from './context.js'
 import { shellHints } from './shell-hints.js'
 import { defaultBranch } from './default-branch.js'
 
@@ -31,6 +31,7 @@ export function homeRoutes(pageContext: PageContext): readonly Route[] {
         const rows = await Promise.all(shown.map(async (name) => await toRow(pageContext, callerOf(frame), name)))
         const home = {
           base,
+          now: minuteNow(pageContext),
           rows: rows.filter((row) => row !== undefined),
           text,
           hasMore: found.length > MAX_ROWS,

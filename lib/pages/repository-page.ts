@@ -12,6 +12,8 @@ import { failedText, shortened, stateSign, timeText } from './html/text.js'
 export interface RepositoryLog extends ShellHints {
   readonly base: string
   readonly name: RepositoryName
+  /** Milliseconds since 1970. */
+  readonly now: number
   /** As it was asked for, else the default branch. */
   readonly ref: string
   /** Whether the repository has no commit at all. */
@@ -27,7 +29,7 @@ export interface RepositoryLog extends ShellHints {
 }
 
 /** On a page at the most. */
-export const MAX_COMMITS = 50
+export const MAX_COMMITS = 40
 
 /** Characters of a ref that is proposed, or repeated on the page. */
 const MAX_SHORT = 100
@@ -44,7 +46,7 @@ export function repositoryPage(log: RepositoryLog): Page {
     title: `${name.full} ${shortened(ref, MAX_SHORT)}`,
     trail: [[name.full, here]],
     content: (rowBytes) => {
-      const shown = takeWithin(commits, rowBytes, (commit) => toRow(name, commit, log.states[commit.sha]))
+      const shown = takeWithin(commits, rowBytes, (commit) => toRow(log, commit))
       const isCut = shown.length < commits.length || log.hasMore
       return html`<h1>${name.full}</h1>
         ${!log.isEmpty && refForm(here, log)}
@@ -86,13 +88,14 @@ function proposals(branches: readonly string[]): readonly Html[] {
   return takeWithin(short, MAX_PROPOSAL_BYTES, (branch) => html`<option value="${branch}"></option>`)
 }
 
-/** Of few bytes, so that fifty fit on a page: its link is read from the address of the repository, without a slash. */
-function toRow({ name }: RepositoryName, commit: LoggedCommit, known: CommitState = commitState([])): Html {
+/** Of few bytes, so that forty fit on a page: its link is read from the address of the repository, without a slash. */
+function toRow({ name: { name }, states, now }: RepositoryLog, commit: LoggedCommit): Html {
   const { sha, author, time, subject } = commit
+  const known = states[sha] ?? commitState([])
   const id = sha.slice(0, 10)
   return html`<li>
     ${stateSign(known.state)} <a href="${name}/commits/${sha}">${subject ? isolated(subject) : id}</a>
-    <small>${isolated(author)} · ${id} · ${timeText(time)}</small>
+    <small>${isolated(author)} · ${id} · ${timeText(time, now)}</small>
     ${failedText(known)}
   </li>`
 }

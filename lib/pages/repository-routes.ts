@@ -5,7 +5,7 @@ import type { Repository } from '../contracts/repositories.js'
 import { repositoryName } from '../domain/repository-name.js'
 import type { ObjectId } from '../domain/object-id.js'
 import { pageAnswer } from './html/layout.js'
-import { callerOf, frameOf, queryOf, skipOf, type PageContext } from './context.js'
+import { callerOf, frameOf, minuteNow, queryOf, skipOf, type PageContext } from './context.js'
 import { shellHints } from './shell-hints.js'
 import { MAX_COMMITS, repositoryPage } from './repository-page.js'
 import { defaultBranch } from './default-branch.js'
@@ -37,6 +37,7 @@ export function repositoryRoutes(pageContext: PageContext): readonly Route[] {
         const page = repositoryPage({
           base,
           name,
+          now: minuteNow(pageContext),
           ref,
           isEmpty: !start,
           branches,

@@ -105,7 +105,8 @@ export function tokensPage({ base, tokens, now, skip, problem, sent }: TokensVie
 function toRow(base: string, token: ListedToken, now: number): Html {
   const { id, name: given, expires_at, last_used_at } = token
   const isOver = expires_at !== null && Date.parse(expires_at) <= now
-  const expiry = expires_at === null ? 'never expires' : html`${isOver ? 'expired' : 'expires'} ${timeText(expires_at)}`
+  const expiry =
+    expires_at === null ? 'never expires' : html`${isOver ? 'expired' : 'expires'} ${timeText(expires_at, now)}`
   const name = given && isolated(shortened(given, MAX_NAME))
   return html`<li>
     <span class="what"

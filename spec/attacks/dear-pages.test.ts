@@ -82,7 +82,7 @@ t.test('Of a page those rows are made that it shows, and one more', async (t) =>
     const view: CommitView = {
       ...wholeList({ state: 'success', statuses: items }),
       ...{ base: '', name: repositoryNamed('alice/hello'), sha: 'a'.repeat(40), commit: undefined, skip },
-      ...{ isReloading: true, origin: 'http://localhost', service: 'http://localhost' },
+      ...{ isReloading: true, now: 0, origin: 'http://localhost', service: 'http://localhost' },
     }
     const page = shows(textOf(pageAnswer({ base: '', visitor: NOBODY }, commitPage(view))))
     t.ok(page > 3 && asked() <= 2 * (page + 1), `${page} rows of a page, ${asked()} descriptions`)

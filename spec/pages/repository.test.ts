@@ -84,7 +84,7 @@ async function commitEach(directory: string, subjects: readonly string[], author
 }
 
 for (const format of ['sha1', 'sha256'] as const) {
-  t.test(`A page has fifty commits, the older ones are behind a link: ${format}`, async (t) => {
+  t.test(`A page has forty commits, the older ones are behind a link: ${format}`, async (t) => {
     const { service, home, directory, token } = await pagesOf(t, { format })
     const subjects = Array.from({ length: 60 }, (_, at) => `c${at + 1} ${'a subject of a good length '.repeat(3)}`)
     const latest = subjects.map((subject) => subject.slice(0, 72))
@@ -93,18 +93,18 @@ for (const format of ['sha1', 'sha256'] as const) {
       await service.report('alice/hello', sha, token, { state: 'success' })
     const first = (await visit(service, home)).text
     const count = (text: string): number => text.split('<li>').length - 1
-    t.equal(count(first), 50)
+    t.equal(count(first), 40)
     t.ok(Buffer.byteLength(first) <= 20_000, `${Buffer.byteLength(first)} bytes`)
     const [, next = ''] = /href="([^"]*)" rel="next"/.exec(first) ?? []
-    t.equal(next, `${home}?ref=main&amp;skip=50`)
+    t.equal(next, `${home}?ref=main&amp;skip=40`)
     const second = (await visit(service, next.replaceAll('&amp;', '&'))).text
-    t.equal(count(second), 11)
+    t.equal(count(second), 21)
     t.notMatch(second, 'rel="next"')
     t.match(second, `<a href="${home}?ref=main" rel="prev">Newer commits</a>`)
     t.notMatch(first, 'rel="prev"')
     const none = (await visit(service, `${home}?ref=main&skip=500`)).text
     t.match(none, 'There are no more commits.')
-    t.match(none, `<a href="${home}?ref=main&amp;skip=450" rel="prev">`)
+    t.match(none, `<a href="${home}?ref=main&amp;skip=460" rel="prev">`)
   })
 }
 

@@ -38,13 +38,53 @@ export function failedText({ failed = [], statuses }: CommitState): Content {
   return html`<span class="failed">${count} of ${statuses} failed: ${names}${more}</span>`
 }
 
-/** A point in time, the same for every reader: a page that has not changed is answered with 304. */
-export function timeText(iso: string): Html | string {
+const [MINUTE, HOUR, DAY, WEEK, MONTH, YEAR] = [60, 3_600, 86_400, 604_800, 2_629_746, 31_556_952]
+
+/** From how many seconds on a time is told in each, as git does. */
+const UNITS = [
+  ['minute', MINUTE, 0],
+  ['hour', HOUR, 90 * MINUTE],
+  ['day', DAY, 36 * HOUR],
+  ['week', WEEK, 14 * DAY],
+  ['month', MONTH, 10 * WEEK],
+  ['year', YEAR, 24 * MONTH],
+] as const
+
+const relative = new Intl.RelativeTimeFormat('en')
+
+/** A point in time as people say it, with the exact one beside, the same for every reader. @param now milliseconds */
+export function timeText(iso: string, now: number): Html | string {
+  return timeElement(iso, (time) => relativeText(time - now))
+}
+
+/** For how long something has lasted that goes on; nothing where it would begin later. */
+export function lastingText(since: string, now: number): Html | string {
+  if (Date.parse(since) - now >= 60_000) return ''
+  return timeElement(since, (time) => {
+    const text = relativeText(Math.min(0, time - now))
+    return text === JUST_NOW ? 'less than a minute' : text.replace(' ago', '')
+  })
+}
+
+function timeElement(iso: string, toText: (milliseconds: number) => string): Html | string {
   const time = new Date(iso)
   // A commit may claim any time, and one that is none.
   if (Number.isNaN(time.getTime())) return ''
-  const text = time.toISOString()
-  return html`<time>${text.slice(0, 10)} ${text.slice(11, 16)}</time> UTC`
+  const minute = time.toISOString().replace(/:\d\d\.\d+Z$/, '')
+  return html`<time datetime="${minute}Z" title="${minute.replace('T', ' ')} UTC">${toText(time.getTime())}</time>`
+}
+
+const JUST_NOW = 'just now'
+
+/** @param milliseconds less than 0: that long ago */
+function relativeText(milliseconds: number): string {
+  let text = JUST_NOW
+  for (const [unit, seconds, from] of UNITS) {
+    const passed = Math.abs(milliseconds) / 1000
+    const count = Math.round(passed / seconds)
+    if (count > 0 && passed >= from) text = relative.format(Math.sign(milliseconds) * count, unit)
+  }
+  return text
 }
 
 /** The day of a point in time that is known to the hour alone. */
