@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { cacheShares } from '../contracts/cache-shares.js'
 import { noopMeter, type Meter } from '../contracts/meter.js'
-import type { ObjectId } from '../domain/object-id.js'
+import { parseObjectId, type ObjectId } from '../domain/object-id.js'
 import type { Repository } from '../contracts/repositories.js'
 import { RepositoryUnreadable } from './commits.js'
 import type { GitEnd, GitProcesses } from './git-process.js'
@@ -19,6 +19,9 @@ export interface LoggedCommit {
 
 /** The most bytes of the names of branches. */
 const MAX_BYTES = 256 * 1024
+
+/** Of the ids that begin alike: some hundred. */
+const MAX_IDS_BYTES = 8_192
 
 /** To pass over more commits may take git a while. */
 const QUICK_SKIP = 10_000
@@ -72,6 +75,22 @@ export class CommitLog {
     const [found] = await this.#read(directory, ['--max-count=1', commit.hex])
     if (found && identity !== undefined) this.#known.set(key, [found])
     return found
+  }
+
+  /**
+   * The objects whose ids begin with these digits.
+   * @param digits four at least, hexadecimal
+   * @throws as `list`, and when there are very many
+   */
+  async objectsBeginning({ directory }: Repository, digits: string): Promise<readonly ObjectId[]> {
+    const { output, ...ended } = await this.#git.run(
+      directory,
+      ['rev-parse', `--disambiguate=${digits}`],
+      MAX_IDS_BYTES,
+    )
+    refuseFailed(directory, ended)
+    const ids = output.toString().split('\n').map(parseObjectId)
+    return ids.filter((id) => id !== undefined)
   }
 
   /** Short names of branches, the first of them. Throws as `list`. */

@@ -3,7 +3,8 @@ import { closing } from '../concurrency/maybe-promise.js'
 import type { Answer } from '../http/exchange.js'
 import type { Request, Route } from '../http/surface.js'
 import { repositoryName } from '../domain/repository-name.js'
-import { fullCommitId } from '../service/status-lists.js'
+import { parseObjectId } from '../domain/object-id.js'
+import { leadOn } from './commit-name.js'
 import { LARGE_LIST_BYTES } from '../domain/status-list.js'
 import { commitFragment, commitPage, type CommitView } from './commit-page.js'
 import { partOfList, wholeList } from './status-summary.js'
@@ -33,7 +34,12 @@ export function commitRoutes(pageContext: PageContext): readonly Route[] {
   ): Promise<Answer> => {
     const frame = await frameOf(pageContext, request)
     const { owner = '', repo = '', sha = '' } = request.params
-    const read = await lists.list(callerOf(frame), repositoryName(owner, repo), () => fullCommitId(sha))
+    const [caller, name, id] = [callerOf(frame), repositoryName(owner, repo), parseObjectId(sha)]
+    if (!id) {
+      const rest = `${kind === 'page' ? '' : `/${kind}`}${request.search}`
+      return await leadOn(pageContext, frame, await lists.find(caller, name), { name: sha, rest })
+    }
+    const read = await lists.list(caller, name, () => id)
     const { found, commit, list } = read
     const look = await closing(list, async () => {
       const query = queryOf(request)
@@ -83,18 +89,19 @@ export function commitRoutes(pageContext: PageContext): readonly Route[] {
     {
       name: 'page',
       method: 'GET',
-      path: /^\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)\/commits\/(?<sha>[^/]+)$/,
+      path: /^\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)\/commits\/(?<sha>[^/]+)\/fragment$/,
+      operation: async (request) => await answer(request, 'fragment', (view) => htmlAnswer(commitFragment(view))),
+    },
+    {
+      name: 'page',
+      method: 'GET',
+      // A branch may have slashes in its name. Of a path that two routes know, the last would say what is in it.
+      path: /^\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)\/commits\/(?<sha>(?![^/]+\/fragment$)[^/]+(?:\/[^/]+)*)$/,
       operation: async (request) =>
         await answer(request, 'page', (view, frame) => {
           const reloads = view.isReloading && view.counts.pending > 0
           return pageAnswer(frame, commitPage(view), reloads ? { Refresh: String(RELOAD_SECONDS) } : {})
         }),
-    },
-    {
-      name: 'page',
-      method: 'GET',
-      path: /^\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)\/commits\/(?<sha>[^/]+)\/fragment$/,
-      operation: async (request) => await answer(request, 'fragment', (view) => htmlAnswer(commitFragment(view))),
     },
   ]
 }

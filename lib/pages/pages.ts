@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { ServiceError } from '../errors.js'
+import { parseRepositoryName, type RepositoryName } from '../domain/repository-name.js'
 import { RepositoryUnreadable } from '../git/commits.js'
 import { originForm, pathname } from '../http/request-target.js'
 import { errorAnswer } from '../http/exchange.js'
@@ -51,7 +52,7 @@ export function createPages(given: PageContext): Surface {
       // As a private repository looks to those who may not read it, so does a missing one; nobody logs in by HTTP.
       return error.code === 'credentials_missing'
         ? errorPage(frame, new ServiceError('repository_not_found'))
-        : errorPage(frame, error)
+        : errorPage(frame, error, missingFrom(error, request))
     },
   }
 }
@@ -65,6 +66,12 @@ function wholeUrl(request: IncomingMessage): string {
 /** Whether a browser asks for what no program would: no path of an API. */
 function isForPeople({ path, headers }: Request): boolean {
   return !/^\/(?:healthz|(?:[^/]+\/)?api)(?:\/|$)/.test(path) && (headers.accept ?? '').includes('text/html')
+}
+
+/** The repository that has not what was asked for; `undefined` for what may be missing itself. */
+function missingFrom({ status, code }: ServiceError, { path }: Request): RepositoryName | undefined {
+  const [, name = ''] = /^\/repos\/([^/]+\/[^/]+)/.exec(path) ?? []
+  return status === 404 && code !== 'repository_not_found' ? parseRepositoryName(name) : undefined
 }
 
 /** Addresses that people write for those of the pages: with a slash at the end. */

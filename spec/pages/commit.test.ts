@@ -1,6 +1,7 @@
+import { hash } from 'node:crypto'
 import { renameSync } from 'node:fs'
 import t from 'tap'
-import { makeCommit } from '../fixtures/git.js'
+import { git, gitWithInput, makeCommit } from '../fixtures/git.js'
 import { pagesOf, visit } from '../fixtures/visit.js'
 
 t.test('A commit is shown with its state and every status', async (t) => {
@@ -169,7 +170,7 @@ t.test('What is wrong is a page in the words of the API', async (t) => {
     return [status, /<h1>(.*?)<\/h1>/.exec(text)?.[1] ?? text]
   }
   t.strictSame(await of(`${home}/commits/${'0'.repeat(40)}`), [404, 'Commit not found'])
-  t.strictSame(await of(`${home}/commits/abc`), [422, 'This is no commit id'])
+  t.strictSame(await of(`${home}/commits/abc`), [404, 'Commit not found'])
   t.strictSame(await of('/repos/alice/missing'), [404, 'Repository not found'])
   t.strictSame(await of(`/repos/alice/missing/commits/${sha}`), [404, 'Repository not found'])
   t.strictSame(await of('/repos/alice'), [404, 'Not found'])
@@ -178,6 +179,70 @@ t.test('What is wrong is a page in the words of the API', async (t) => {
   const { headers } = await visit(service, home, { method: 'DELETE' })
   t.equal(headers.get('allow'), 'GET, HEAD')
   t.match(headers.get('content-security-policy'), "default-src 'none'")
+})
+
+t.test('A short id, a branch and a tag lead on to the full id', async (t) => {
+  const { service, home, directory, sha, commit } = await pagesOf(t)
+  await git('-C', directory, 'tag', 'v1', sha)
+  await git('-C', directory, 'tag', 'tree', 'main^{tree}')
+  const tree = await git('-C', directory, 'rev-parse', 'main^{tree}')
+  const next = await makeCommit(directory, 'second', 'fix/x')
+  const to = async (name: string) => {
+    const { status, headers } = await visit(service, `${home}/commits/${name}`)
+    return [status, headers.get('location'), headers.get('cache-control')]
+  }
+  const found = (path: string) => [303, path, 'no-store']
+  for (const name of [sha.slice(0, 7), sha.slice(0, 39), sha.slice(0, 8).toUpperCase(), 'main', 'v1', 'HEAD'])
+    t.strictSame(await to(name), found(commit), name)
+  for (const name of ['fix/x', 'fix%2Fx', 'heads/fix/x', 'refs/heads/fix/x', next.slice(0, 7)])
+    t.strictSame(await to(name), found(`${home}/commits/${next}`), name)
+  t.strictSame(await to('main/?reload=off'), [308, `${home}/commits/main?reload=off`, 'no-store'])
+  t.strictSame(await to('main?reload=off'), found(`${commit}?reload=off`))
+  t.strictSame(await to('main/fragment?x'), found(`${commit}/fragment?x`))
+  await git('-C', directory, 'branch', sha.slice(0, 7), next)
+  // By another length: what a ref means is remembered for two seconds.
+  await git('-C', directory, 'branch', sha.slice(0, 9), next)
+  t.strictSame(await to(sha.slice(0, 9)), found(`${home}/commits/${next}`), 'a branch comes first, as in git')
+  const none = [
+    'gone',
+    'tree',
+    tree.slice(0, 7),
+    sha.slice(0, 6),
+    '0000000',
+    `${sha.slice(0, 10)}~1`,
+    'main..v1',
+    '--all',
+  ]
+  for (const name of none) {
+    const { status, text } = await visit(service, `${home}/commits/${name}`)
+    t.strictSame([status, text.includes('<h1>Commit not found</h1>')], [404, true], name)
+    t.match(text, `<a href="${home}">The commits of alice/hello</a>`)
+  }
+})
+
+t.test('Where more than one commit begins with a short id, they are told', async (t) => {
+  const { service, home, directory } = await pagesOf(t)
+  const tree = await git('-C', directory, 'rev-parse', 'main^{tree}')
+  const known = new Map<string, string>()
+  // Two of some ten thousand begin with the same seven digits.
+  const [one, other] = await (async () => {
+    for (let at = 0; ; at++) {
+      const commit = `tree ${tree}\nauthor a <a> 0 +0000\ncommitter a <a> 0 +0000\n\n${at}\n`
+      const digits = hash('sha1', `commit ${commit.length}\0${commit}`).slice(0, 7)
+      const before = known.get(digits)
+      known.set(digits, commit)
+      if (before === undefined) continue
+      const write = async (text: string) =>
+        await gitWithInput(text, '-C', directory, 'hash-object', '-w', '-t', 'commit', '--stdin')
+      return [await write(before), await write(commit)]
+    }
+  })()
+  t.equal(one.slice(0, 7), other.slice(0, 7))
+  const { status, text, headers } = await visit(service, `${home}/commits/${one.slice(0, 7)}`)
+  t.strictSame([status, headers.get('cache-control')], [404, 'no-store'])
+  t.match(text, `More than one commit begins with ${one.slice(0, 7)}`)
+  for (const sha of [one, other]) t.match(text, `href="${home}/commits/${sha}"`)
+  t.match(text, `<a href="${home}">`)
 })
 
 t.test('A browser is told by a page of what is not there, a program by JSON', async (t) => {

@@ -10,7 +10,11 @@ t.test('What may not be read looks exactly like what is missing', async (t) => {
     ['', '?ref=main', '?ref=missing', '?skip=x', `/commits/${hidden.sha}`, `/commits/${hidden.sha}/fragment`].map(
       (path) => `/repos/alice/${name}${path}`,
     )
-  const wrong = (name: string) => [`/repos/alice/${name}/commits/xyz`, `/repos/alice/${name}/badge.svg?ref=x`]
+  const wrong = (name: string) => [
+    ...['xyz', 'main', hidden.sha.slice(0, 7), 'main/fragment'].map((named) => `/repos/alice/${name}/commits/${named}`),
+    `/repos/alice/${name}/nonsense`,
+    `/repos/alice/${name}/badge.svg?ref=x`,
+  ]
   for (const cookie of [undefined, bob]) {
     const seen = async (path: string) => {
       const { status, text, headers } = await visit(service, path, cookie === undefined ? {} : { cookie })
