@@ -35,10 +35,10 @@ export function badgeRoutes(pageContext: PageContext): readonly Route[] {
         const isThere = named && (await lists.hasCommit(found.repository, named))
         const start =
           ref === '' ? (await defaultBranch(pageContext, found.repository)).start : isThere ? named : undefined
-        if (query.has('ref') && !start) throw new ServiceError('path_unknown', { text: 'branch or tag not found' })
         const look = new BadgeState(pageContext, caller, found, context)
         const state = !start ? null : await (query.has('settled') ? look.settled(start) : look.state(start))
-        const body = await badgeImage(context ?? 'checks', state)
+        // An image all the same: in the pages that show it an error would be a broken picture.
+        const body = await badgeImage(context ?? 'checks', ref !== '' && !start ? 'gone' : state)
         return {
           status: 200,
           body,

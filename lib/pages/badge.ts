@@ -10,10 +10,15 @@ const WORDS = {
   error: ['failing', '#a40e26'],
   pending: ['pending', '#7d4e00'],
   none: ['no status', '#59636e'],
+  gone: ['branch not found', '#59636e'],
 } as const
 
-/** A state as an image for other pages. @param label what it is the state of */
-export async function badgeImage(label: string, state: State | null): Promise<Buffer> {
+/**
+ * A state as an image for other pages.
+ * @param label what it is the state of
+ * @param state `gone`: of what is no longer there
+ */
+export async function badgeImage(label: string, state: State | 'gone' | null): Promise<Buffer> {
   // Only here: it holds the widths of many letters.
   const { makeBadge } = await import('badge-maker')
   const [message, color] = WORDS[state ?? 'none']

@@ -34,13 +34,16 @@ t.test('A badge tells the state of the commit that a ref names', async (t) => {
   t.equal(await badge('?ref=heads/main&settled&context=build'), 'build: passing')
 })
 
-t.test('A ref that is not there is no badge; a repository without commits has one', async (t) => {
+t.test('The badge of a ref that is not there says so; a repository without commits has one', async (t) => {
   const { service, home, directory } = await pagesOf(t)
   await git('-C', directory, 'tag', 'tree', 'main^{tree}')
-  for (const query of ['ref=missing', 'ref=tree', 'ref=tree&settled', 'ref=tree&context=x']) {
-    const { status, text } = await visit(service, `${home}/badge.svg?${query}`)
-    t.match([status, text], [404, 'Branch or tag not found'], query)
+  for (const query of ['ref=missing', 'ref=--all', 'ref=tree', 'ref=tree&settled', 'ref=tree&context=x']) {
+    const { status, text, headers } = await visit(service, `${home}/badge.svg?${query}`)
+    t.match([status, text], [200, 'branch not found'], query)
+    t.match(headers.get('content-type'), 'image/svg+xml')
+    t.match(headers.get('cache-control'), 'max-age=60')
   }
+  t.match((await visit(service, `${home}/badge.svg?ref=`)).text, 'no status', 'without a name it is the default branch')
   t.equal((await visit(service, `${home}/badge.svg?context=${'x'.repeat(256)}`)).status, 404)
   await makeRepository(service.repositories, 'alice/empty', { public: true })
   t.match((await visit(service, '/repos/alice/empty/badge.svg')).text, 'no status')
