@@ -6,7 +6,7 @@ import { originForm, pathname } from '../http/request-target.js'
 import { errorAnswer } from '../http/exchange.js'
 import type { Request, Route, Surface } from '../http/surface.js'
 import { errorPage } from './error-page.js'
-import { assets } from './assets/assets.js'
+import { assets, robots } from './assets/assets.js'
 import { badgeRoutes } from './badge-routes.js'
 import { commitRoutes } from './commit-routes.js'
 import { homeRoutes } from './home-routes.js'
@@ -39,9 +39,16 @@ export function createPages(given: PageContext): Surface {
       const isBelow = path === base || path.startsWith(`${base}/`)
       if (!isBelow && !isBaseOptional) return undefined
       const inside = (isBelow ? path.slice(base.length) : path) || '/'
-      return OURS.test(inside) ? inside + url.slice(path.length) : undefined
+      return OURS.test(inside) || (isBaseOptional && inside === '/robots.txt')
+        ? inside + url.slice(path.length)
+        : undefined
     },
-    routes: [...routes, ...trailingSlashRedirects(base, routes), ...assets(pageContext)].map((route) => ({
+    routes: [
+      ...routes,
+      ...trailingSlashRedirects(base, routes),
+      ...assets(pageContext),
+      ...(isBaseOptional ? [robots(pageContext)] : []),
+    ].map((route) => ({
       ...route,
       operation: async (...asked) => await readable(async () => await route.operation(...asked)),
     })),

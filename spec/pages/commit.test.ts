@@ -265,6 +265,24 @@ t.test('A browser is told by a page of what is not there, a program by JSON', as
   }
 })
 
+t.test('Crawlers find the repositories, and walk neither their commits nor their refs', async (t) => {
+  const { service, home, commit } = await pagesOf(t, { settings: { publicUrl: 'https://x.example/status' } })
+  const { status, text, headers } = await visit(service, '/status/robots.txt')
+  t.strictSame([status, headers.get('content-type')], [200, 'text/plain; charset=utf-8'])
+  t.equal((await visit(service, '/robots.txt')).text, text, 'also where a proxy takes the base off')
+  const [agent, ...rules] = text.trimEnd().split('\n')
+  t.equal(agent, 'User-agent: *')
+  // As RFC 9309 says: from the beginning of a path, with any characters for a star.
+  const patterns = rules.map((rule) => {
+    const [, path = ''] = /^Disallow: (\/status\/.+)$/.exec(rule) ?? []
+    return new RegExp(`^${path.replaceAll(/[.?]/g, '\\$&').replaceAll('*', '.*')}`)
+  })
+  const isWalked = (path: string): boolean => !patterns.some((pattern) => pattern.test(`/status${path}`))
+  for (const path of ['/', home, '/style.css?x', '/icon.svg']) t.ok(isWalked(path), path)
+  const others = ['/?q=a', `${home}?ref=a`, commit, `${home}/commits/main`, `${home}/badge.svg`, '/settings/tokens']
+  for (const path of [...others, '/sign-in', `/api/v1/repos/alice/hello`]) t.notOk(isWalked(path), path)
+})
+
 t.test('A slash at the end leads to the page, and nowhere else', async (t) => {
   const { service, home, commit } = await pagesOf(t)
   const of = async (path: string) => {

@@ -44,7 +44,15 @@ const alice = { headers: { 'X-Test-User': 'alice' } }
 
 t.test("Without the option, every page address is the host's", async (t) => {
   const place = await host(t, undefined)
-  for (const path of ['/', '/repos/alice/hello', '/settings/tokens', '/sign-in', '/style.css', '/marks.js'])
+  for (const path of [
+    '/',
+    '/repos/alice/hello',
+    '/settings/tokens',
+    '/sign-in',
+    '/style.css',
+    '/marks.js',
+    '/robots.txt',
+  ])
     t.equal((await visit(place, path)).text, 'the host', path)
 })
 
@@ -53,7 +61,7 @@ t.test('With it, the host tells who looks', async (t) => {
   t.equal((await visit(place, '/repos/alice/hello', alice)).status, 200)
   const { status, text } = await visit(place, '/repos/alice/hello')
   t.strictSame([status, text.includes('href="/login"')], [404, true])
-  t.equal((await visit(place, '/elsewhere')).text, 'the host')
+  for (const path of ['/elsewhere', '/robots.txt']) t.equal((await visit(place, path)).text, 'the host', path)
   const form = { name: 'x', expires: '7d', scope: 'repo' }
   t.equal((await visit(place, '/settings/tokens', { form, headers: alice.headers })).status, 201)
   t.match((await visit(place, '/sign-in')).text, 'href="/login"')

@@ -11,6 +11,18 @@ const marks = textOf('marks.js')
 /** Changes with the stylesheet, so that browsers may keep it for ever. */
 export const STYLE_DIGEST = hash('sha256', style, 'base64url').slice(0, 10)
 
+/**
+ * Repositories are for everybody to find; their commits, refs and images are without end, and each takes a look at git.
+ */
+const NOT_FOR_ROBOTS = ['/?', '/repos/*?', '/repos/*/commits/', '/repos/*/badge.svg', '/settings', '/sign-in', '/api/']
+
+/** What crawlers leave out, where the whole server is ours. @param place as for `assets` */
+export function robots({ base }: { readonly base: string }): Route {
+  const lines = ['User-agent: *', ...NOT_FOR_ROBOTS.map((path) => `Disallow: ${base}${path}`), '']
+  const headers = { 'Content-Type': 'text/plain; charset=utf-8', 'Cache-Control': 'public, max-age=86400' }
+  return asset(/^\/robots\.txt$/, lines.join('\n'), headers)
+}
+
 /** The files that pages, ours and others, load. @param place with what the addresses of pages begin with */
 export function assets({ base }: { readonly base: string }): readonly Route[] {
   // The address of the stylesheet changes with it.
