@@ -68,6 +68,22 @@ const table = [
     meaning: 'pages for people, beside the API: `on` or `off`',
   },
   {
+    key: 'title',
+    environment: 'COMMIT_STATUS_TITLE',
+    default: 'Commit statuses',
+    rule: { type: 'string', minLength: 1, maxLength: 60 },
+    meaning: 'what the pages are called, in the header and in the title of every one',
+  },
+  {
+    key: 'commitUrl',
+    environment: 'COMMIT_STATUS_COMMIT_URL',
+    default: '',
+    // In messages its name says what is wanted.
+    rule: { type: 'string', format: 'https://git.example.com/{repo}/commit/?id={id}' },
+    meaning:
+      'where the repository browser shows a commit, `https://git.example.com/{repo}/commit/?id={id}`: pages link there',
+  },
+  {
     key: 'signIn.header',
     environment: 'COMMIT_STATUS_SIGN_IN_HEADER',
     default: '',

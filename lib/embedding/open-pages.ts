@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { defaultOf } from '../../config/settings.js'
 import type { Administration } from '../admin/administration.js'
 import type { Sessions } from '../auth/sessions.js'
 import { PartError, ServiceError } from '../errors.js'
@@ -26,6 +27,8 @@ export type StandAlonePages = {
   /** What the addresses of the pages begin with, for browsers: a proxy has taken it off. */
   readonly base?: string
   readonly url?: string
+  readonly title?: string
+  readonly commitUrl?: string
   /** The command that administers this service, for a shell of this machine. */
   readonly command?: string | undefined
 } & (
@@ -58,7 +61,7 @@ export interface OpenPagesDependencies extends Pick<Dependencies, 'folder' | 'fa
 /** Puts the pages together. */
 export function openPages(pages: HostPages | StandAlonePages, dependencies: OpenPagesDependencies): Surface {
   const { lists, refs, git, tokens, folder, clientAddress, failures, logger, address } = dependencies
-  const { base = '' } = pages
+  const { base = '', title = defaultOf('title'), commitUrl = defaultOf('commitUrl') } = pages
   const [url, command] = 'session' in pages ? [pages.signInUrl, undefined] : [pages.url, pages.command]
   const visitors = (): Visitors => {
     if ('session' in pages) return hostVisitors(pages, dependencies.guard)
@@ -73,6 +76,8 @@ export function openPages(pages: HostPages | StandAlonePages, dependencies: Open
   const sessions = 'sessions' in pages ? pages.sessions : undefined
   return createPages({
     base,
+    title,
+    ...(commitUrl !== '' && { commitUrl }),
     isBaseOptional: !('session' in pages),
     lists,
     refs,

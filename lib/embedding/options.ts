@@ -12,6 +12,7 @@ import type { Logger } from '../contracts/logger.js'
 import type { Repositories } from '../contracts/repositories.js'
 import type { Store } from '../contracts/store.js'
 import { Schema, type SchemaError } from '../domain/schema.js'
+import { isCommitUrl } from '../pages/commit-url.js'
 import { isStoreAddress } from '../store/address.js'
 
 /** Pages in a host, which identifies the visitor. */
@@ -25,6 +26,13 @@ export interface HostPages {
   session(request: IncomingMessage): string | undefined | Promise<string | undefined>
   /** Where to sign in. */
   readonly signInUrl?: string
+  /** What the pages are called, in the header and in the title of every one. Default: `Commit statuses`. */
+  readonly title?: string
+  /**
+   * Where the host shows a commit, `https://git.example.com/{repo}/commit/?id={id}` or `/{repo}/commit/{id}`: the pages
+   * link there. Default: nowhere.
+   */
+  readonly commitUrl?: string
 }
 
 /** Options of the library: the settings of the same names, or a part of the host in their place. */
@@ -127,6 +135,9 @@ export function checkOptions(given: unknown): void {
   if (!values.is(Object.fromEntries(others))) throw new TypeError(values.errors.map(describeError).join(', '))
 }
 
+/** As the setting. */
+const MAX_TITLE = 60
+
 /** What the pages have besides a method. */
 function checkPages(pages: unknown): void {
   if (!isObject(pages)) return
@@ -141,6 +152,15 @@ function checkPages(pages: unknown): void {
   if (typeof url !== 'string' || !/^(?:https?:\/)?\//.test(url))
     throw new TypeError(
       'createCommitStatusService: the option pages.signInUrl must be an http or https address, or a path',
+    )
+  const title: unknown = Reflect.get(pages, 'title') ?? 'x'
+  if (typeof title !== 'string' || title === '' || title.length > MAX_TITLE)
+    throw new TypeError(`createCommitStatusService: the option pages.title must be a text of 1 to ${MAX_TITLE} letters`)
+  const commitUrl: unknown = Reflect.get(pages, 'commitUrl') ?? ''
+  if (typeof commitUrl !== 'string' || !isCommitUrl(commitUrl))
+    throw new TypeError(
+      'createCommitStatusService: the option pages.commitUrl must be an http or https address, or a path, with {id} ' +
+        'for the id of a commit and {repo} for owner/repo',
     )
 }
 

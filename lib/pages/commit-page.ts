@@ -1,6 +1,7 @@
 import { BY_URGENCY, byUrgency } from '../domain/commit-status.js'
 import type { LoggedCommit } from '../git/commit-log.js'
 import type { RepositoryName } from '../domain/repository-name.js'
+import { commitAddress } from './commit-url.js'
 import { takeWithin, pagination } from './html/pagination.js'
 import { isolated } from './html/foreign-text.js'
 import { html, type Content, type Html } from './html/html.js'
@@ -16,6 +17,8 @@ export interface CommitView extends ShownList {
   readonly commit: LoggedCommit | undefined
   /** Milliseconds since 1970. */
   readonly now: number
+  /** Where the repository browser shows a commit, if there is one. */
+  readonly commitUrl: string | undefined
   /** How many statuses are passed over. */
   readonly skip: number
   /** Whether the page reloads itself while something is pending. */
@@ -27,7 +30,7 @@ export interface CommitView extends ShownList {
 }
 
 export function commitPage(view: CommitView): Page {
-  const { base, name, sha, commit, list, skip } = view
+  const { base, name, sha, commit, list, skip, commitUrl } = view
   const repository = `${base}/repos/${name.full}`
   const here = `${repository}/commits/${sha}`
   const subject = commit?.subject ?? ''
@@ -47,12 +50,17 @@ export function commitPage(view: CommitView): Page {
         <p class="quiet facts">
           ${commit && html`<span>${isolated(commit.author)} · ${timeText(commit.time, view.now)}</span>`}
           <span class="sha">${sha}</span>
+          ${commitUrl !== undefined && browserLink(commitAddress(commitUrl, name, sha))}
         </p>
         <div class="top">${stateSign(list.state)} <span>${counted(view)}</span>${reloading(view, here)}</div>
         ${statusRows(view, shown)}
         ${pagination(skip > 0 && ['prev', here, 'The first ones'], rest > 0 && ['next', next, `${rest} more`])}`
     },
   }
+}
+
+function browserLink(address: string): Html {
+  return html`<a href="${address}">In the repository browser</a>`
 }
 
 function statusRows(view: CommitView, rows: readonly Html[]): Html {

@@ -75,6 +75,7 @@ export function commitRoutes(pageContext: PageContext): readonly Route[] {
     })
     const view = {
       base,
+      commitUrl: pageContext.commitUrl,
       name: found.name,
       sha: commit.hex,
       commit: logged,

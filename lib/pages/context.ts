@@ -21,6 +21,10 @@ import type { Visitors } from './visitor.js'
 export interface PageContext {
   /** What the addresses of pages begin with; empty, or with a slash in front and none at the end. */
   readonly base: string
+  /** What they are called. */
+  readonly title: string
+  /** Where the repository browser shows a commit, with places for the repository and the id. */
+  readonly commitUrl?: string
   /** Whether a proxy may have taken the base off. */
   readonly isBaseOptional: boolean
   readonly lists: StatusLists
@@ -51,8 +55,8 @@ export interface PageContext {
 }
 
 /** Who looks, and where pages are. Throws as `Visitors`. */
-export async function frameOf({ base, visitors, signInUrl }: PageContext, request: Request): Promise<PageFrame> {
-  return { base, visitor: await visitors(request), ...(signInUrl !== undefined && { signInUrl }) }
+export async function frameOf({ base, title, visitors, signInUrl }: PageContext, request: Request): Promise<PageFrame> {
+  return { base, site: title, visitor: await visitors(request), ...(signInUrl !== undefined && { signInUrl }) }
 }
 
 export function callerOf({ visitor }: PageFrame): Caller {

@@ -23,7 +23,7 @@ const OURS = /^\/(?:$|(?:repos|settings|sign-in|sign-out)(?:\/|$)|(?:style\.css|
 /** The pages for people: thin, over the same service as the API. */
 export function createPages(given: PageContext): Surface {
   const pageContext = { ...given, visitors: memoised(given.visitors) }
-  const { base, isBaseOptional } = pageContext
+  const { base, title: site, isBaseOptional } = pageContext
   const routes = [
     ...commitRoutes(pageContext),
     ...repositoryRoutes(pageContext),
@@ -55,7 +55,7 @@ export function createPages(given: PageContext): Surface {
     async refuse(error, request) {
       if (!OURS.test(request.path) && !isForPeople(request)) return errorAnswer(error)
       // Identifying the visitor may itself be what failed.
-      const frame = await frameOf(pageContext, request).catch(() => ({ base, visitor: NOBODY }))
+      const frame = await frameOf(pageContext, request).catch(() => ({ base, site, visitor: NOBODY }))
       // As a private repository looks to those who may not read it, so does a missing one; nobody logs in by HTTP.
       return error.code === 'credentials_missing'
         ? errorPage(frame, new ServiceError('repository_not_found'))

@@ -5,6 +5,7 @@ import { errorMessage, SettingsError } from '../errors.js'
 import { isTrustedProxy } from '../http/client-address.js'
 import type { CompatibleApiName } from '../http/compatible/apis.js'
 import { isPathWithoutDoubleSlash } from '../http/public-address.js'
+import { isCommitUrl } from '../pages/commit-url.js'
 import { Schema, type SchemaError } from '../domain/schema.js'
 import { isStoreAddress, schemeOnly } from '../store/address.js'
 import type { ServerLimits } from './http-server.js'
@@ -19,6 +20,9 @@ export interface Settings {
   readonly store: string
   readonly trustedProxies: readonly string[]
   readonly pages: 'on' | 'off'
+  readonly title: string
+  /** Empty: there is no repository browser. */
+  readonly commitUrl: string
   /** Texts are empty for what is not set; the file's path is absolute. */
   readonly signIn: { readonly header: string; readonly secretFile: string; readonly url: string }
   readonly tokenPrefix: string
@@ -52,6 +56,7 @@ const valid = new Schema<Settings>(schema, {
     'address-or-cidr': isTrustedProxy,
     'path-without-//': isPathWithoutDoubleSlash,
     'metrics-address': isMetricsAddress,
+    'https://git.example.com/{repo}/commit/?id={id}': isCommitUrl,
     'postgres://USER:PASSWORD@HOST/DATABASE': isStoreAddress,
   },
 })

@@ -20,14 +20,15 @@ const MIN_SECRET = 16
  * @throws StartError for settings that would let anyone impersonate anyone
  */
 export async function ownPages(
-  { pages, signIn, trustedProxies, publicUrl }: Pick<Settings, 'pages' | 'signIn' | 'trustedProxies' | 'publicUrl'>,
+  settings: Pick<Settings, 'pages' | 'title' | 'commitUrl' | 'signIn' | 'trustedProxies' | 'publicUrl'>,
   clock: Clock,
 ): Promise<StandAlonePages | undefined> {
+  const { pages, title, commitUrl, signIn, trustedProxies, publicUrl } = settings
   if (pages === 'off') return undefined
   const { header, secretFile } = signIn
   const base = mountPath(publicUrl)
   if (isOfApi(base)) throw new StartError(`publicUrl cannot have the path ${base}, which the APIs are under`)
-  const ours = { base, ...(signIn.url !== '' && { url: signIn.url }) }
+  const ours = { base, title, commitUrl, ...(signIn.url !== '' && { url: signIn.url }) }
   if (header === '') {
     if (secretFile === '') return { ...ours, sessions: new Sessions(clock) }
     throw new StartError('signIn.secretFile is of use with signIn.header alone, which is not set')

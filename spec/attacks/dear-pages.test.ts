@@ -81,10 +81,17 @@ t.test('Of a page those rows are made that it shows, and one more', async (t) =>
     )
     const view: CommitView = {
       ...wholeList({ state: 'success', statuses: items }),
-      ...{ base: '', name: repositoryNamed('alice/hello'), sha: 'a'.repeat(40), commit: undefined, skip },
+      ...{
+        base: '',
+        name: repositoryNamed('alice/hello'),
+        sha: 'a'.repeat(40),
+        commit: undefined,
+        commitUrl: undefined,
+        skip,
+      },
       ...{ isReloading: true, now: 0, origin: 'http://localhost', service: 'http://localhost' },
     }
-    const page = shows(textOf(pageAnswer({ base: '', visitor: NOBODY }, commitPage(view))))
+    const page = shows(textOf(pageAnswer({ base: '', site: '', visitor: NOBODY }, commitPage(view))))
     t.ok(page > 3 && asked() <= 2 * (page + 1), `${page} rows of a page, ${asked()} descriptions`)
     const before = asked()
     const fragment = shows(commitFragment(view).toString())
@@ -96,7 +103,7 @@ t.test('Of a page those rows are made that it shows, and one more', async (t) =>
   }))
   const { items, asked } = counted(tokens, 'name')
   const view = tokensPage({ base: '', tokens: items, now: 0, skip: 0 })
-  const shown = shows(textOf(pageAnswer({ base: '', visitor: NOBODY }, view)))
+  const shown = shows(textOf(pageAnswer({ base: '', site: '', visitor: NOBODY }, view)))
   t.ok(shown > 10 && asked() <= 3 * (shown + 1), `${shown} tokens, ${asked()} names`)
 })
 

@@ -63,7 +63,7 @@ t.test(
     const curl = await page.locator('pre').nth(1).textContent()
     t.ok(curl?.includes(token ?? '-'))
     t.match(await shell(`${(curl ?? '').replace('OWNER/REPO', 'alice/hello')} --silent`), '"state":"success"')
-    await tabTo(page, /^Repositories/)
+    await tabTo(page, /^Commit statuses/)
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Repositories' }).waitFor()
     await tabTo(page, /^alice\/hello/)

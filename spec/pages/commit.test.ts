@@ -46,6 +46,18 @@ t.test(
   },
 )
 
+t.test('It leads to the repository browser that the settings name, and every page has their title', async (t) => {
+  const commitUrl = 'https://git.example.com/?p={repo}.git;a=commit&h={id}'
+  const { service, commit, sha } = await pagesOf(t, { settings: { commitUrl, title: 'ACME' } })
+  const { text } = await visit(service, commit)
+  t.match(text, `<a href="https://git.example.com/?p=alice/hello.git;a=commit&amp;h=${sha}">`)
+  for (const path of ['/', commit, '/sign-in', '/repos/x/y']) {
+    const { text } = await visit(service, path)
+    t.match(text, ' · ACME</title>', path)
+    t.match(text, '<a class="site" href="/">ACME</a>', path)
+  }
+})
+
 t.test('While nothing is reported it stays the same for a minute, and its fragment for ever', async (t) => {
   const clock = { time: Date.parse('2026-01-31T12:00:00Z'), now: () => clock.time }
   const { service, commit, report } = await pagesOf(t, { clock })

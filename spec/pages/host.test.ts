@@ -68,6 +68,18 @@ t.test('With it, the host tells who looks', async (t) => {
   t.equal((await visit(place, '/sign-out', { form: {} })).status, 404, "sessions are the host's to end")
 })
 
+t.test('They have a title, and lead to where the host shows a commit', async (t) => {
+  const place = await host(t, { session, title: 'Acme <checks>', commitUrl: '/{repo}/-/commit/{id}' })
+  const { text } = await visit(place, `/repos/alice/hello/commits/${place.sha}`, alice)
+  t.match(text, ': a commit · Acme &lt;checks&gt;</title>')
+  t.match(text, '<a class="site" href="/">Acme &lt;checks&gt;</a>')
+  t.match(text, `href="/alice/hello/-/commit/${place.sha}"`)
+  t.match(
+    (await visit(place, '/repos/alice/missing', alice)).text,
+    'Repository not found · Acme &lt;checks&gt;</title>',
+  )
+})
+
 t.test('Pages may have a base, whether the host takes it away or not', async (t) => {
   for (const mount of [undefined, '/status']) {
     await t.test(mount ?? 'not', async (t) => {
@@ -125,6 +137,18 @@ t.test('Options that cannot work are refused', async (t) => {
   await t.rejects(make({ session, base: '/x/' }), /pages\.base must be like/)
   await t.rejects(make({ session, base: 7 }), /pages\.base must be like/)
   await t.rejects(make({ session, signInUrl: 'javascript:alert(1)' }), /pages\.signInUrl must be/)
+  for (const title of ['', 7, 'x'.repeat(61)]) await t.rejects(make({ session, title }), /pages\.title must be a text/)
+  const addresses = [
+    '//x/{id}',
+    'ftp://x/{id}',
+    'https://x/{repo}',
+    '/{id}/{id}',
+    '/{sha}/{id}',
+    '/ {id}',
+    'https:///{id}',
+  ]
+  for (const commitUrl of [...addresses, `/{id}${'x'.repeat(500)}`, 'https://[/{id}', 'javascript:{id}', 7])
+    await t.rejects(make({ session, commitUrl }), /pages\.commitUrl must be .* with \{id\}/, String(commitUrl))
 })
 
 t.test('Where the host finds repositories in its own way, one is opened by its name', async (t) => {

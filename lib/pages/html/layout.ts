@@ -17,6 +17,8 @@ export interface Visitor {
 export interface PageFrame {
   /** What the addresses of pages begin with; empty, or with a slash in front and none at the end. */
   readonly base: string
+  /** What they are called. */
+  readonly site: string
   readonly visitor: Visitor
   /** Where to sign in; absent: by a link that a command prints. */
   readonly signInUrl?: string
@@ -99,13 +101,17 @@ function documentOf(frame: PageFrame, page: Page): Html {
   return documentWith(frame, page, content(Math.max(1, MAX_PAGE_BYTES - SPARE_BYTES - around)))
 }
 
-function documentWith({ base, visitor, signInUrl }: PageFrame, { title, trail = [] }: Page, content: Content): Html {
+function documentWith(
+  { base, site, visitor, signInUrl }: PageFrame,
+  { title, trail = [] }: Page,
+  content: Content,
+): Html {
   const path = trail.map(([name, address]) => html` <span aria-hidden="true">/</span> <a href="${address}">${name}</a>`)
   return html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
-        <title>${visible(title)}</title>
+        <title>${visible(title)} · ${visible(site)}</title>
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <link rel="icon" href="${base}/icon.svg" type="image/svg+xml" />
@@ -114,7 +120,7 @@ function documentWith({ base, visitor, signInUrl }: PageFrame, { title, trail = 
       <body>
         <a class="skip" href="#content">Skip to the content</a>
         <header>
-          <nav aria-label="Where you are"><a href="${base}/">Repositories</a>${path}</nav>
+          <nav aria-label="Where you are"><a class="site" href="${base}/">${visible(site)}</a>${path}</nav>
           <nav aria-label="You" class="you">${visitorPart(base, visitor, signInUrl)}</nav>
         </header>
         <main id="content">${content}</main>
