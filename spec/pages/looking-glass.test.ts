@@ -31,12 +31,18 @@ async function world(t: Parameters<typeof pagesOf>[0], settings = {}) {
   return { ...hosted, second, third, secret }
 }
 
+/** A line of a recipe, with the address of the service. */
+function here(line: string, { url }: { readonly url: string }): string {
+  return line.replaceAll('https://status.example.com', url)
+}
+
 t.test('cgit marks the rows of its log, and shows statuses under a message', { skip: cgitIsMissing }, async (t) => {
   const [json = ''] = codeBlocks(chapter('config/pages.md', '## cgit'), 'json')
   const settings = JSON.parse(json) as { publicUrl: string }
   const { service, second, third, secret } = await world(t, settings)
   const folder = t.testdirName
-  writeFileSync(join(folder, 'head.html'), `<script src="${service.url}/marks.js" defer></script>\n`)
+  const [head = ''] = codeBlocks(chapter('config/pages.md', '## cgit'), 'html')
+  writeFileSync(join(folder, 'head.html'), here(head, service))
   writeFileSync(
     join(folder, 'cgitrc'),
     [
@@ -120,20 +126,17 @@ t.test('cgit shows the statuses once, however the message ends', { skip: cgitIsM
   }
 })
 
-t.test('gitweb marks the rows of its log', { skip: gitwebIsMissing }, async (t) => {
+t.test('gitweb marks the rows of its log, as the XHTML that browsers get', { skip: gitwebIsMissing }, async (t) => {
   const { service, second } = await world(t)
   const config = join(t.testdirName, 'gitweb.conf')
-  writeFileSync(
-    config,
-    `our $projectroot = '${service.repositories}';
-our $site_html_head_string = '<script src="${service.url}/marks.js" defer></script>';
-`,
-  )
+  const [recipe = ''] = codeBlocks(chapter('config/pages.md', '## gitweb'), 'perl')
+  writeFileSync(config, `our $projectroot = '${service.repositories}';\n${here(recipe, service)}`)
   const url = await startCgi(t, GITWEB, { script: '/gitweb', environment: { GITWEB_CONFIG: config, HOME: '/root' } })
   await git('config', '--file', join(service.repositories, 'alice/hello.git/config'), 'gitweb.owner', 'alice')
   const page = await (await openWindow(await startBrowser(t))).newPage()
   for (const action of ['shortlog', 'log', 'summary']) {
-    await page.goto(`${url}?p=alice/hello.git;a=${action}`)
+    const answer = await page.goto(`${url}?p=alice/hello.git;a=${action}`)
+    t.match(answer?.headers()['content-type'], 'application/xhtml+xml')
     await page.locator('a.commit-status').first().waitFor()
     const marks = page.locator('a.commit-status')
     t.strictSame(await marks.allTextContents(), ['✗', '✓'], action)
