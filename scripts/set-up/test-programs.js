@@ -30,6 +30,9 @@ export const testPrograms = Object.freeze({
   cgit: '/usr/lib/cgit/cgit.cgi --version',
   gitweb: '/usr/bin/perl -c /usr/share/gitweb/gitweb.cgi',
   'libcgi-pm-perl': '/usr/bin/perl -MCGI -e 1',
+  // Its user gets a login shell in an /etc/passwd of its own, which takes the right to mount.
+  'openssh-server': 'unshare --mount true && /usr/sbin/sshd -? 2>&1 | grep -q OpenSSH',
+  'openssh-client': 'ssh -V',
   nginx: 'PATH=$PATH:/usr/sbin nginx -v',
 })
 

@@ -2,8 +2,10 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { CommandPlace, executable, type Outcome } from '../fixtures/command.js'
+import { git, makeRepositoryWithCommit } from '../fixtures/git.js'
 import { Gitolite, gitoliteIsMissing } from '../fixtures/gitolite.js'
 import { chapter, codeBlocks } from '../fixtures/page.js'
+import { SshServer, sshServerIsMissing } from '../fixtures/ssh-server.js'
 import { visit } from '../fixtures/visit.js'
 
 const PAGE = chapter('config/pages.md', '## For people who have only ssh')
@@ -45,6 +47,7 @@ async function installed(t: Test) {
     place,
     service,
     here,
+    path: `${programs}:/usr/bin:/bin`,
     ssh: async (environment: Record<string, string>, program: readonly string[]) =>
       await place.run([], {
         program: [
@@ -79,9 +82,47 @@ t.test('Who has only ssh gets a link and a token for the user of the key, and no
   writeFileSync(script, here(readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')), { mode: 0o755 })
   const run = async (command: string) => await ssh({ SSH_ORIGINAL_COMMAND: command }, [script, user])
   await served(t, service, run)
-  for (const other of ['sign-in bob', 'token create bob', 'sign-in; id', '$(id)', 'serve', ''])
+  for (const other of ['sign-in bob', 'token create bob', 'sign-in; id', '$(id)', 'serve'])
     t.not((await run(other)).status, 0, other)
 })
+
+for (const shell of ['/bin/sh', '/usr/bin/git-shell'])
+  t.test(`A real sshd runs the recipe with the login shell ${shell}`, { skip: sshServerIsMissing }, async (t) => {
+    const { place, service, here, path } = await installed(t)
+    const folder = join(place.folder, 'ssh')
+    mkdirSync(folder)
+    const server = new SshServer(folder, { shell, path })
+    const script = join(place.folder, 'ssh-command.sh')
+    const at = (text: string) => text.replaceAll('/opt/commit-status/config/ssh-command.sh', script)
+    writeFileSync(script, here(readFileSync(new URL('../../config/ssh-command.sh', import.meta.url), 'utf8')), {
+      mode: 0o755,
+    })
+    const [ofShell = '', ofGitShell = ''] = codeBlocks(PAGE, 'authorized_keys')
+    if (shell === '/bin/sh') server.authorize(at(ofShell))
+    else {
+      const [set = '', ...more] = codeBlocks(PAGE, 'sh')
+      t.match([set, more.length], [/git-shell-commands/, 1])
+      await place.run(['-euc', at(set).replaceAll('~git', server.home)], { program: ['sh'] })
+      server.authorize(ofGitShell)
+    }
+    const ssh = async (...command: string[]) =>
+      await place.run(command, { program: [...server.client, 'git@git.example.com'] })
+    await served(t, service, ssh)
+    t.match(await ssh(), { status: 0, stdout: /^hello alice\n.*sign-in .*token /s, stderr: '' })
+    for (const other of ['sign-in bob', 'ssh-command bob', `${script} bob`, 'serve', 'id', 'git-upload-pack; id'])
+      t.match(await ssh(other), { status: /^(1|128)$/, stdout: '' }, other)
+
+    const { directory, sha } = await makeRepositoryWithCommit(place.repositories, 'alice/hello')
+    const environment = { GIT_SSH_COMMAND: server.client.join(' ') }
+    const run = async (...args: string[]) => {
+      const { status, stderr } = await place.run(args, { environment, program: ['git'] })
+      t.equal(status, 0, stderr)
+    }
+    const clone = join(place.folder, 'clone')
+    await run('clone', `git@git.example.com:${directory}`, clone)
+    await run('-C', clone, 'push', 'origin', `${sha}:refs/heads/next`)
+    t.equal(await git('-C', directory, 'rev-parse', 'next'), sha)
+  })
 
 t.test('As commands of gitolite they are for the user of the key too', { skip: gitoliteIsMissing }, async (t) => {
   const { place, service, here, ssh } = await installed(t)
@@ -89,7 +130,7 @@ t.test('As commands of gitolite they are for the user of the key too', { skip: g
   const commands = join(home, 'local/commands')
   mkdirSync(commands, { recursive: true })
   new Gitolite(home, '')
-  const [script = ''] = codeBlocks(PAGE, 'sh')
+  const script = codeBlocks(PAGE, 'sh').find((block) => block.includes('$GL_USER')) ?? ''
   const token = script.replace('sign-in "$GL_USER"', 'token create "$GL_USER" --name ssh --expires 90d')
   for (const [name, text] of Object.entries({ 'sign-in': script, token }))
     writeFileSync(join(commands, name), here(text), { mode: 0o755 })
