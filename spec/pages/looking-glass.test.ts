@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { openWindow, startBrowser } from '../fixtures/browser.js'
 import { startCgi } from '../fixtures/cgi-server.js'
 import { git, gitWithInput, makeCommit, makeRepositoryWithCommit } from '../fixtures/git.js'
@@ -19,7 +19,7 @@ const gitwebIsMissing = await missing('chromium', 'gitweb', 'libcgi-pm-perl')
 t.setTimeout(90_000)
 
 /** A service with a public repository of three commits, two of them reported on, and a private one. */
-async function world(t: Parameters<typeof pagesOf>[0], settings = {}) {
+async function world(t: Test, settings = {}) {
   const hosted = await pagesOf(t, { settings })
   const { service, directory, sha, token } = hosted
   const second = await makeCommit(directory, 'second\n\nWith a message <b>.\n')
@@ -34,6 +34,15 @@ async function world(t: Parameters<typeof pagesOf>[0], settings = {}) {
 /** A line of a recipe, with the address of the service. */
 function here(line: string, { url }: { readonly url: string }): string {
   return line.replaceAll('https://status.example.com', url)
+}
+
+/** A cgit with the filter and one repository. */
+async function cgitOf(t: Test, { url }: { readonly url: string }, directory: string): Promise<string> {
+  const cgitrc = join(t.testdirName, 'cgitrc')
+  const lines = [`commit-filter=${filter}`, 'virtual-root=/cgit/', 'cache-size=0', 'repo.url=alice/hello.git']
+  writeFileSync(cgitrc, `${[...lines, `repo.path=${directory}`].join('\n')}\n`)
+  const environment = { CGIT_CONFIG: cgitrc, COMMIT_STATUS_URL: url, HOME: '/nonexistent' }
+  return await startCgi(t, CGIT, { script: '/cgit', environment })
 }
 
 t.test('cgit marks the rows of its log, and shows statuses under a message', { skip: cgitIsMissing }, async (t) => {
@@ -93,15 +102,7 @@ t.test('cgit marks the rows of its log, and shows statuses under a message', { s
 t.test('cgit shows the statuses once, however the message ends', { skip: cgitIsMissing }, async (t) => {
   const { service, directory, token } = await pagesOf(t)
   const tree = await gitWithInput('', '-C', directory, 'mktree')
-  const cgitrc = join(t.testdirName, 'cgitrc')
-  writeFileSync(
-    cgitrc,
-    `commit-filter=${filter}\nvirtual-root=/cgit/\ncache-size=0\nrepo.url=alice/hello.git\nrepo.path=${directory}\n`,
-  )
-  const url = await startCgi(t, CGIT, {
-    script: '/cgit',
-    environment: { CGIT_CONFIG: cgitrc, COMMIT_STATUS_URL: service.url, HOME: '/nonexistent' },
-  })
+  const url = await cgitOf(t, service, directory)
   const page = await (await openWindow(await startBrowser(t))).newPage()
   for (const message of [
     'subject',
@@ -123,6 +124,43 @@ t.test('cgit shows the statuses once, however the message ends', { skip: cgitIsM
     const shown = await Promise.all(blocks.map(async (block) => await block.isVisible()))
     t.equal(shown.filter(Boolean).length, 1, JSON.stringify(message))
     t.match(await page.locator('.commit-msg').textContent(), 'failure', JSON.stringify(message))
+  }
+})
+
+t.test('cgit shows statuses as readable as its own pages', { skip: cgitIsMissing }, async (t) => {
+  const { service, directory, sha, token } = await pagesOf(t)
+  const branch = 'odd/+#%\u00e9'
+  await git('-C', directory, 'branch', branch)
+  await git('-C', directory, 'tag', '-a', '-m', 'a tag', 'v1', sha)
+  const url = await cgitOf(t, service, directory)
+  const page = await (await openWindow(await startBrowser(t), { viewport: { width: 390, height: 800 } })).newPage()
+  const width = async () => await page.evaluate<number>('document.documentElement.scrollWidth')
+  await page.goto(`${url}/alice/hello.git/commit/?id=${sha}`)
+  const usual = await width()
+  const description = `${'words '.repeat(10)}${'x'.repeat(80)}`
+  await service.report('alice/hello', sha, token, { state: 'failure', context: 'y'.repeat(100), description })
+  await service.report('alice/hello', sha, token, { state: 'success', context: 'build' })
+  await page.reload()
+  const block = page.locator('.commit-msg .commit-statuses')
+  t.ok((await width()) <= usual, 'the page is no wider than without them')
+  const box = await block.boundingBox()
+  if (!box) throw new Error('the statuses are not shown')
+  t.ok(box.x + box.width <= Math.max(usual, 390))
+  t.ok(box.height < 300, 'no empty lines between')
+  const styleOf = async (selector: string) => {
+    const style = `getComputedStyle(document.querySelector('.commit-msg ${selector}'))`
+    return await page.evaluate<string[]>(`(({ color, fontFamily }) => [color, fontFamily])(${style})`)
+  }
+  t.strictSame(await styleOf('li .failure'), ['rgb(207, 34, 46)', 'sans-serif'])
+  t.strictSame(await styleOf('li .success'), ['rgb(26, 127, 55)', 'sans-serif'])
+
+  for (const query of ['', '?h=main', `?h=${encodeURIComponent(branch)}`, `?id=${sha.slice(0, 9)}`, '?id=v1']) {
+    await page.goto(`${url}/alice/hello.git/commit/${query}`)
+    t.match(await page.locator('.commit-msg .commit-statuses').textContent(), 'build', query)
+  }
+  for (const query of ['?h=nothing', '?id=main^{/A}', '?id=main~0', '?h=--all', '?id=HEAD@{0}']) {
+    await page.goto(`${url}/alice/hello.git/commit/${query}`)
+    t.equal(await page.locator('.commit-statuses').count(), 0, query)
   }
 })
 
