@@ -1,10 +1,15 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { parse } from 'yaml'
+import { listen } from './fixtures/embedded.js'
 import { chapter, codeBlocks } from './fixtures/page.js'
 import { missing } from './fixtures/program.js'
 import { hostCommit } from './fixtures/hosted-commit.js'
@@ -135,6 +140,75 @@ for (const [name, { context, ends, step }] of Object.entries(steps)) {
     }
   })
 }
+
+/** Runs what the page has, against another address, and returns how it ended. */
+async function runStep({ script, environment }: Step, url: string, variables: Record<string, string>) {
+  const env = { PATH: process.env['PATH'], ...variables, ...environment }
+  return await new Promise((resolve) => {
+    execFile('bash', ['-euc', script.replace(HOST, url)], { env }, (error, stdout, stderr) => {
+      resolve({ code: error?.code ?? 0, stdout, stderr })
+    })
+  })
+}
+
+t.test('Every block with curl shows why it is refused, and tries again what passes', { skip: noCurl }, async (t) => {
+  const { service, sha, token } = await hostCommit(t, { private: true })
+  const seen: number[] = []
+  // Restarts at each first request: as nginx answers for it then.
+  const url = await listen(t, (request, response) => {
+    void (async () => {
+      const body = await buffer(request)
+      const first = seen.length === 0
+      const headers = Object.entries(request.headers).filter(([name]) => /^(?:auth|private|content-type)/.test(name))
+      const answer = first
+        ? new Response('restarting', { status: 502 })
+        : await fetch(service.url + String(request.url), {
+            method: 'POST',
+            headers: headers as [string, string][],
+            body,
+          })
+      seen.push(answer.status)
+      response.writeHead(answer.status).end(await answer.text())
+    })()
+  })
+  for (const [name, { step }] of Object.entries(steps)) {
+    seen.length = 0
+    t.match(await runStep(step('success', sha), url, { STATUS_TOKEN: token, ...given(sha, 'success') }), { code: 0 })
+    t.strictSame(seen, [502, 201], name)
+    seen[0] = 0
+    const variables = { STATUS_TOKEN: 'cst_wrong', ...given(sha, 'success') }
+    const refused = await runStep(step('success', sha), url, variables)
+    t.match(refused, { code: 22, stdout: /credentials|Unauthorized|expired token/, stderr: '401' }, name)
+    t.strictSame(seen, [0, 201, 401], `${name}: a wrong token is not tried again`)
+  }
+})
+
+const withoutTls = await missing('curl', 'openssl')
+t.test('A certificate is tried once, and trusted by what the page says', { skip: withoutTls }, async (t) => {
+  const { sha } = await hostCommit(t)
+  const folder = t.testdir()
+  const [key, cert] = [join(folder, 'key'), join(folder, 'cert')]
+  const made = ['-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', cert, '-subj', '/CN=localhost']
+  const names = ['-addext', 'subjectAltName=DNS:localhost']
+  await promisify(execFile)('openssl', ['req', '-x509', ...made, ...names])
+  const server = createServer({ key: readFileSync(key), cert: readFileSync(cert) }, (_request, response) => {
+    response.end('reported')
+  })
+  let connections = 0
+  server.on('connection', () => connections++)
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => server.close())
+  const url = `https://localhost:${(server.address() as AddressInfo).port}`
+  const curl = { script: codeBlocks(chapter(PAGE, '## curl'), 'sh').join('') }
+  const variables = { STATUS_TOKEN: 'cst_1', ...given(sha, 'success') }
+  t.match(await runStep(curl, url, variables), { code: 60 })
+  t.equal(connections, 1)
+  const [trust = ''] = codeBlocks(chapter(PAGE, '## An internal CA'), 'sh')
+  const trusting = trust.replaceAll('/etc/ssl/certs/internal-ca.pem', cert)
+  t.match(await runStep({ script: trusting + curl.script }, url, variables), { code: 0, stdout: 'reported' })
+  const node = `'${process.execPath}' -e "fetch('${HOST}').then((answer) => answer.text()).then(console.log)"`
+  t.match(await runStep({ script: trusting + node }, url, variables), { code: 0, stdout: 'reported' })
+})
 
 t.test(
   'The lines of the page for Buildbot are Python, and name the addresses that its reporters take',
