@@ -77,6 +77,17 @@ export class ServiceError extends Error {
   }
 }
 
+/** Credentials that were refused: what the log says of the attempt, and a client never sees. */
+export class FailedLogIn extends ServiceError {
+  /** @param attempt who tried, and the id of the token where it is one of ours */
+  constructor(
+    readonly attempt: { readonly client: string; readonly token?: string },
+    retryAfter: number,
+  ) {
+    super(retryAfter > 0 ? 'too_many_failures' : 'credentials_wrong', retryAfter > 0 ? { retryAfter } : {})
+  }
+}
+
 /** A setting that was refused; the message names key, value and rule. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError'

@@ -132,6 +132,11 @@ export class Tokens implements MaybeSync<Authenticator> {
       : this.#identity(digest, known)
   }
 
+  /** The id that a token is listed and revoked by, as far as a text can be one. */
+  idOf(token: string): string | undefined {
+    return digestToken(this.#prefix, token)?.id
+  }
+
   #identity(digest: TokenDigest, record: TokenRecord | undefined): Identity | undefined {
     if (!record || !timingSafeEqual(Buffer.from(record.digest), Buffer.from(digest.digest))) return undefined
     // As it may be of a time when more names could be given.

@@ -28,6 +28,7 @@ import { StatusEvents } from '../service/status-events.js'
 import { StatusLists } from '../service/status-lists.js'
 import { StatusReports } from '../service/status-reports.js'
 import { levelFolder } from '../store/address.js'
+import { buildInfo } from './build-info.js'
 import type { CommitStatusService } from './commit-status-service.js'
 import { PART_MILLISECONDS } from './guarded-call.js'
 import { guardLogger } from './guarded-parts.js'
@@ -84,7 +85,8 @@ export async function assemble(
   const address = new PublicAddress({ publicUrl, isTrustedPeer })
   const logger = guardLogger(options.logger ?? silentLogger)
   // Only here: whoever measures nothing need not load it.
-  const prometheus = options.metrics === true ? new (await import('../http/prometheus.js')).Prometheus() : undefined
+  const prometheus =
+    options.metrics === true ? new (await import('../http/prometheus.js')).Prometheus(buildInfo()) : undefined
   const meter = prometheus ?? noopMeter
   const { lacks } = await loadLibgit2()
   /* c8 ignore next -- the specs run with the libgit2 that the set-up builds, which lacks nothing */
@@ -106,7 +108,8 @@ export async function assemble(
   meter.gauge('waits', () => watchers.size)
   const lists = new StatusLists({ ...dependencies, ...found, logger, maxContexts })
   const reports = new StatusReports({ ...dependencies, ...found, watchers, events, logger, meter, maxContexts })
-  const authentication = new Authentication({ authenticator, failures, clientAddress, logger, meter })
+  const tokenId = options.authenticator ? undefined : (token: string) => tokens.idOf(token)
+  const authentication = new Authentication({ authenticator, failures, clientAddress, tokenId, meter })
   const inFlight = new InFlight(limits.requests ?? defaultOf('limits.requests'), logger)
   const maxSeconds = limits.waitSeconds ?? defaultOf('limits.waitSeconds')
   const longPolling = new LongPolling({ watchers, inFlight, maxSeconds })

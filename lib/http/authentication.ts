@@ -1,9 +1,8 @@
 import type { IncomingMessage } from 'node:http'
-import { ServiceError } from '../errors.js'
+import { FailedLogIn, ServiceError } from '../errors.js'
 import type { Authenticator, Identity } from '../contracts/authenticator.js'
 import { chain, type MaybePromise, type MaybeSync } from '../concurrency/maybe-promise.js'
 import type { FailureBudget } from '../contracts/failure-budget.js'
-import type { Logger } from '../contracts/logger.js'
 import type { Meter } from '../contracts/meter.js'
 import { limitsOf } from '../contracts/token-limits.js'
 import type { Caller } from '../service/repository-access.js'
@@ -22,7 +21,8 @@ export interface AuthenticationDependencies {
   readonly authenticator: MaybeSync<Authenticator>
   readonly failures: MaybeSync<FailureBudget>
   readonly clientAddress: (request: IncomingMessage) => string
-  readonly logger: Logger
+  /** The id of what is a token of ours by its form, though it may have expired, be revoked or another service's. */
+  readonly tokenId?: ((token: string) => string | undefined) | undefined
   readonly meter: Meter
 }
 
@@ -52,12 +52,12 @@ export class Authentication {
   #asked(address: string, token: string | undefined): MaybePromise<Caller> {
     const known = token === undefined ? undefined : this.#dependencies.authenticator.authenticate(token)
     return known instanceof Promise
-      ? known.then((identity) => this.#told(address, identity))
-      : this.#told(address, known)
+      ? known.then((identity) => this.#told(address, token, identity))
+      : this.#told(address, token, known)
   }
 
-  #told(address: string, identity: Identity | undefined): MaybePromise<Caller> {
-    if (!identity) return this.#refused(address)
+  #told(address: string, token: string | undefined, identity: Identity | undefined): MaybePromise<Caller> {
+    if (!identity) return this.#refused(address, token)
     // Others of this client may have failed meanwhile: no more guesses are answered than the budget allows.
     const within = this.#refuseWithoutBudget(address)
     return within ? within.then(() => scoped(identity)) : scoped(identity)
@@ -71,12 +71,11 @@ export class Authentication {
     return undefined
   }
 
-  #refused(address: string): MaybePromise<never> {
-    this.#dependencies.logger.info({ client: address }, 'failed authentication attempt')
+  #refused(client: string, sent: string | undefined): MaybePromise<never> {
     this.#dependencies.meter.logInFailed()
-    return chain(this.#dependencies.failures.recordFailure(address), (seconds) => {
-      refuseAfter(seconds)
-      throw new ServiceError('credentials_wrong')
+    const token = sent === undefined ? undefined : this.#dependencies.tokenId?.(sent)
+    return chain(this.#dependencies.failures.recordFailure(client), (seconds) => {
+      throw new FailedLogIn({ client, ...(token !== undefined && { token }) }, seconds)
     })
   }
 }

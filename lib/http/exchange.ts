@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Reporter } from '../domain/commit-status.js'
-import { ServiceError, toServiceError } from '../errors.js'
+import { FailedLogIn, ServiceError, toServiceError } from '../errors.js'
 import { chain, settle, type MaybePromise } from '../concurrency/maybe-promise.js'
 import type { Logger } from '../contracts/logger.js'
 import type { Meter, RouteName } from '../contracts/meter.js'
@@ -216,6 +216,8 @@ export class Exchange {
     // Refusals without a cause are none of our faults, and there may be thousands: overloaded, shutting down.
     const failed = status >= 500 && error !== undefined && !(error instanceof ServiceError && error.cause === undefined)
     if (failed) this.#logger.error({ ...facts, err: error }, 'request failed')
+    else if (error instanceof FailedLogIn)
+      this.#logger.info({ ...facts, ...error.attempt }, 'failed authentication attempt')
     else this.#logger.debug(facts, 'request')
   }
 }

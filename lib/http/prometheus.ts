@@ -79,7 +79,14 @@ export class Prometheus implements Meter {
 
   readonly #cacheSizes = new Map<CacheName, () => number>()
 
-  constructor() {
+  /** @param build what runs: its version, and the commit where it is known */
+  constructor(build: { readonly version: string; readonly commit?: string }) {
+    new Gauge({
+      name: 'commit_status_build_info',
+      help: 'Which program runs; always 1.',
+      labelNames: ['version', 'commit'],
+      registers: this.#registers,
+    }).set({ commit: '', ...build }, 1)
     const sizes = this.#cacheSizes
     new Gauge({
       name: 'commit_status_cache_size_bytes',

@@ -1,10 +1,11 @@
 import type { AddressInfo } from 'node:net'
-import { pino } from 'pino'
 import { assemble, type Assembled } from '../embedding/assemble.js'
+import { buildInfo } from '../embedding/build-info.js'
 import { errorMessage, StartError } from '../errors.js'
 import { systemClock, type Clock } from '../contracts/clock.js'
 import type { Logger } from '../contracts/logger.js'
 import { HttpServer } from './http-server.js'
+import { createLogger } from './log.js'
 import type { Settings } from './settings.js'
 import { ownPages } from './sign-in.js'
 
@@ -26,7 +27,8 @@ export async function startStandAlone(
   settings: Settings,
   dependencies: { logger?: Logger; clock?: Clock; command?: string } = {},
 ): Promise<StandAlone> {
-  const { logger = createLogger(settings.logLevel), clock = systemClock, command } = dependencies
+  const { clock = systemClock, command } = dependencies
+  const logger = dependencies.logger ?? (await createLogger(settings.logLevel, process.stdout))
   const { repositories, store, trustedProxies, tokenPrefix, authFailures, limits, cache } = settings
   const { compatibleApis, giteaHosts, publicUrl } = settings
   const metrics = settings.metrics !== 'off'
@@ -66,12 +68,14 @@ export async function startStandAlone(
   const { address, family, port } = listening
 
   url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+  logger.info({ ...buildInfo(), url }, 'started')
   return {
     url,
     async close() {
       const stopped = servers.map(async (server) => await server.close())
       await Promise.all([...stopped, assembled.endWaits(), assembled.stopCommands()])
       await assembled.service.close()
+      logger.info({}, 'stopped')
     },
   }
 }
@@ -107,9 +111,4 @@ function refused(host: string, port: number | string, setting: string): (cause: 
   return (cause) => {
     throw new StartError(`cannot listen on ${host}, port ${port}: ${errorMessage(cause)}; ${setting} where`, { cause })
   }
-}
-
-/** Lines of JSON on standard output; without process id and host name, which whoever collects the lines knows. */
-function createLogger(level: string): Logger {
-  return pino({ level, base: null })
 }

@@ -11,7 +11,6 @@ import { MemoryFailureBudget } from '../../lib/auth/memory-failure-budget.js'
 import { makeToken } from '../../lib/auth/token.js'
 import { ServiceError } from '../../lib/errors.js'
 import { Authentication } from '../../lib/http/authentication.js'
-import { silentLogger } from '../../lib/contracts/logger.js'
 import { noopMeter } from '../../lib/contracts/meter.js'
 import { hostCommit } from '../fixtures/hosted-commit.js'
 import { statusesOf } from '../fixtures/raw-http.js'
@@ -106,7 +105,6 @@ t.test(
           },
           failures: new MemoryFailureBudget({ limit, windowSeconds: 600 }),
           clientAddress: () => '198.51.100.1',
-          logger: silentLogger,
           meter: noopMeter,
         })
         const answered: unknown[] = []

@@ -1,14 +1,20 @@
 import { once } from 'node:events'
-import { existsSync, watch } from 'node:fs'
+import { existsSync, readFileSync, watch } from 'node:fs'
 import { connect } from 'node:net'
-import { resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
 import t from 'tap'
+import { shellWord } from '../../lib/admin/shell-word.js'
 import { socketPath } from '../../lib/admin/socket-path.js'
 import { LevelStore } from '../../lib/store/level/level-store.js'
 import { CommandPlace, executable } from '../fixtures/command.js'
 import { makeRepositoryWithCommit } from '../fixtures/git.js'
 import { commitId, repositoryNamed } from '../fixtures/names.js'
+import { missing } from '../fixtures/program.js'
 import { RawSocket } from '../fixtures/raw-socket.js'
+import { until } from '../fixtures/within.js'
+
+const root = dirname(dirname(executable))
 
 t.test('The service says in one line what it serves and what to do next', async (t) => {
   const place = new CommandPlace(t.testdir())
@@ -21,6 +27,42 @@ t.test('The service says in one line what it serves and what to do next', async 
   t.equal(resolve(place.folder, next), executable, 'from the working directory')
   t.equal((await fetch(`${url}/healthz`)).status, 200)
   t.match(await end('SIGTERM'), { status: 0, stderr: new RegExp(`^.{${line.length}}\n$`) }, 'and nothing more')
+})
+
+t.test('The log begins with version and commit, and ends when all is closed', async (t) => {
+  const place = new CommandPlace(t.testdir())
+  const { url, end } = await place.serve(t)
+  const { stdout } = await end('SIGTERM')
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<string, string>
+  const commit = join(root, 'build/lib/commit')
+  const lines = stdout.trimEnd().split('\n')
+  t.match(
+    lines.map((line) => JSON.parse(line) as object),
+    [
+      { level: 30, msg: 'started', version, url, ...(existsSync(commit) && { commit: /^[0-9a-f]{7,40}(-dirty)?$/ }) },
+      { level: 30, msg: 'stopped' },
+    ],
+  )
+})
+
+const noScript = await missing('util-linux')
+t.test('On a terminal its lines are for people', { skip: noScript }, async (t) => {
+  const place = new CommandPlace(t.testdir())
+  const command = `echo "pid $$"; exec ${shellWord(executable)} serve`
+  const { child, ended } = place.start([], {
+    program: ['script', '--quiet', '--return', '--command', command, '/dev/null'],
+    environment: { TERM: 'xterm' },
+  })
+  let output = ''
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  await until(() => output.includes('serving'))
+  process.kill(Number(/pid (\d+)/.exec(output)?.[1]), 'SIGTERM')
+  const { status, stdout } = await ended
+  t.equal(status, 0)
+  const plain = stripVTControlCharacters(stdout)
+  t.match(plain, /\[\d\d:\d\d:\d\d\] INFO: started \{"version":"[\d.]+",.*"url":"http:/)
+  t.match(plain, /INFO: stopped/)
+  t.not(plain, stdout, 'in colours')
 })
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {

@@ -220,9 +220,37 @@ t.test('A failed attempt is logged with the client, and without what was sent', 
   const hosted = await hostCommit(t, settings(5))
   const sent = makeToken('cst')
   await read(hosted, '203.0.113.1', `Bearer ${sent}`)
-  t.match(
-    hosted.service.log.filter(({ msg }) => msg === 'failed authentication attempt'),
-    [{ client: '203.0.113.1' }],
-  )
+  t.match(attempts(hosted), [{ client: '203.0.113.1' }])
   t.notMatch(JSON.stringify(hosted.service.log), sent)
 })
+
+t.test('The line of an attempt says by which request and token, where it is one that was ours', async (t) => {
+  const hosted = await hostCommit(t, settings(6))
+  const { service, listPath, sha } = hosted
+  const make = async (expiresAt: string | null) =>
+    await service.admin.createToken({ user: 'alice', name: 'ci', scopes: ['repo'], expiresAt })
+  const [expired, revoked] = [await make('2020-01-01T00:00:00.000Z'), await make(null)]
+  await service.admin.revokeToken(revoked.id)
+  for (const token of [expired.token, revoked.token, 'cst_none']) {
+    const { headers } = await service.call('GET', `${listPath}?x=1`, { token, headers: { 'X-Request-Id': 'job-7' } })
+    t.equal(headers.get('x-request-id'), 'job-7')
+  }
+  const other = await fetch(`${service.url}/api/v3/repos/alice/hello/commits/${sha}/status`, {
+    headers: { Authorization: `token ${revoked.token}` },
+  })
+  t.equal(other.status, 401)
+  const ofJob = { level: 30, method: 'GET', path: listPath, request: 'job-7', status: 401, client: '127.0.0.1' }
+  const found = attempts(hosted)
+  t.match(found, [
+    { ...ofJob, token: expired.id },
+    { ...ofJob, token: revoked.id },
+    ofJob,
+    { token: revoked.id, path: /^\/api\/v3\//, request: other.headers.get('x-request-id') },
+  ])
+  t.notOk(found[2] && 'token' in found[2], 'what is no token has no id')
+  for (const { token } of [expired, revoked]) t.notMatch(JSON.stringify(service.log), token)
+})
+
+function attempts({ service }: HostedCommit): Record<string, unknown>[] {
+  return service.log.filter(({ msg }) => msg === 'failed authentication attempt')
+}

@@ -99,6 +99,8 @@ t.test('GET /metrics tells what was done, in the format of Prometheus', async (t
   )
   t.equal(value('commit_status_failed_logins_total'), 1)
   t.equal(value('commit_status_store_queued_changes'), 0)
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
+  t.equal(value('commit_status_build_info', { version }), 1)
   t.ok(
     (value('commit_status_store_batch_changes_sum') ?? 0) >= (needsLevel ? 2 : 3),
     'two reports, and in LevelDB a token',
@@ -115,7 +117,7 @@ t.test('GET /metrics tells what was done, in the format of Prometheus', async (t
     [
       ...new Set(samples.flatMap(({ name, labels }) => (name.startsWith('commit_status_') ? Object.keys(labels) : []))),
     ].sort(),
-    ['cache', 'le', 'result', 'route', 'state', 'status'],
+    ['cache', 'commit', 'le', 'result', 'route', 'state', 'status', 'version'],
   )
   for (const secret of [sha, token, 'alice', 'hello']) t.notOk(text.includes(secret), 'no repository, user or token')
   const counted = (await scrape(service.url)).value('commit_status_http_requests_total', {
@@ -200,7 +202,8 @@ t.test('Every panel of the dashboard asks for metrics that there are', async (t)
   }
   const asked = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)).join()
   for (const name of names)
-    if (/^commit_status_.*(?<!_bucket|_sum|_count)$/.test(name)) t.ok(asked.includes(name), `${name} is shown`)
+    if (/^commit_status_(?!build_info).*(?<!_bucket|_sum|_count)$/.test(name))
+      t.ok(asked.includes(name), `${name} is shown`)
 })
 
 t.test('The pages have every metric, with its labels', async (t) => {
@@ -223,7 +226,7 @@ t.test('The pages have every metric, with its labels', async (t) => {
 })
 
 t.test('A fence of the store is counted', async (t) => {
-  const meter = new Prometheus()
+  const meter = new Prometheus({ version: '1.2.3' })
   meter.storeFenced()
   t.equal(
     samplesOf((await meter.read()).text).find(({ name }) => name === 'commit_status_store_fences_total')?.value,
