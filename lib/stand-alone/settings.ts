@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { objectSchema, schemasOf, settings, type Setting, type SettingValue } from '../../config/settings.js'
 import { errorMessage, SettingsError } from '../errors.js'
@@ -6,6 +6,7 @@ import { isTrustedProxy } from '../http/client-address.js'
 import type { CompatibleApiName } from '../http/compatible/apis.js'
 import { isPathWithoutDoubleSlash } from '../http/public-address.js'
 import { isCommitUrl } from '../pages/commit-url.js'
+import { closest } from '../domain/closest.js'
 import { Schema, type SchemaError } from '../domain/schema.js'
 import { isStoreAddress, schemeOnly } from '../store/address.js'
 import type { ServerLimits } from './http-server.js'
@@ -61,34 +62,74 @@ const valid = new Schema<Settings>(schema, {
   },
 })
 
+/** What settings are put together of. */
+export interface SettingsSources {
+  readonly environment: NodeJS.ProcessEnv
+  /** What relative paths of the defaults are below. */
+  readonly home: string
+  /** The working directory. */
+  readonly directory: string
+  /** JSON file; absent: the one that COMMIT_STATUS_CONFIG names, empty: none. */
+  readonly file?: string
+  /** File that is read where it exists and none is named. */
+  readonly usualFile?: string
+}
+
+/** Settings, and who says so. */
+export interface GivenSettings {
+  readonly settings: Settings
+  /** Absolute path of the file that was read, if one was. */
+  readonly file: string | undefined
+  /** By the key of a setting: the path of the file, or the variable, that gives it; none for a default. */
+  readonly from: ReadonlyMap<string, string>
+}
+
+/** The settings alone. */
+export function readSettings(sources: SettingsSources): Settings {
+  return readGivenSettings(sources).settings
+}
+
 /**
  * Puts the settings together: defaults, then the file, then the environment.
- * @param sources.home what relative paths of the defaults are below
- * @param sources.file JSON file; absent: the one that COMMIT_STATUS_CONFIG names, if any
  * @throws SettingsError for a file that cannot be read, an unknown key or a value that breaks its rule
  */
-export function readSettings(sources: {
-  environment: NodeJS.ProcessEnv
-  home: string
-  directory: string
-  file?: string
-}): Settings {
-  const { environment, home, directory } = sources
-  const file = sources.file ?? environment['COMMIT_STATUS_CONFIG']
+export function readGivenSettings({ environment, home, directory, ...files }: SettingsSources): GivenSettings {
+  const named = files.file ?? environment['COMMIT_STATUS_CONFIG']
+  const path = named === undefined ? files.usualFile : named === '' ? undefined : resolve(directory, named)
+  const content = path === undefined ? undefined : readFile(path, named === undefined)
+  const from = new Map<string, string>()
   const tree: Tree = {}
   for (const setting of settings) put(tree, setting.key, below(home, setting, setting.default))
-  if (file !== undefined && file !== '') {
-    const path = resolve(directory, file)
-    merge(tree, readFile(path), dirname(path))
+  if (path !== undefined && content) {
+    merge(tree, content, dirname(path))
     check(tree, path)
+    for (const { key } of settings) if (has(content, key.split('.'))) from.set(key, path)
   }
   for (const [name, text] of Object.entries(environment)) {
     if (!name.startsWith('COMMIT_STATUS_') || text === undefined || OTHER_VARIABLES.includes(name)) continue
     const setting = settings.find((candidate) => candidate.environment === name)
-    if (!setting) throw new SettingsError(`unknown setting ${name} = ${shown(text)}: no setting has this variable`)
+    if (!setting) {
+      const variables = [...settings.map((known) => known.environment), ...OTHER_VARIABLES]
+      throw new SettingsError(
+        `unknown setting ${name} = ${shown(text)}: no setting has this variable${meant(name, variables)}`,
+      )
+    }
     check(put(tree, setting.key, below(directory, setting, fromText(setting, text))), name)
+    from.set(setting.key, name)
   }
-  return check(tree, 'default')
+  return { settings: check(tree, 'default'), file: content && path, from }
+}
+
+function has(content: Tree, [first = '', ...rest]: readonly string[]): boolean {
+  if (!Object.hasOwn(content, first)) return false
+  const inner = content[first]
+  return rest.length === 0 || (isTree(inner) && has(inner, rest))
+}
+
+function meant(name: string, known: readonly string[]): string {
+  const like = closest(name, known)
+  if (like === name) return '; a dot stands for a nested object'
+  return like === undefined ? '' : `; did you mean ${like}?`
 }
 
 /** @param source where the latest ones come from: a variable or a file */
@@ -100,11 +141,13 @@ function check(tree: Tree, source: string): Settings {
 function describeSettingsError({ instancePath, keyword, params, data, message }: SchemaError, source: string): string {
   const key = instancePath.slice(1).replaceAll('/', '.')
   if (keyword === 'additionalProperties' && isTree(data)) {
-    const unknown = String(params['additionalProperty'])
-    return (
-      `unknown setting ${[key, unknown].filter(Boolean).join('.')} (${source}) = ${shown(data[unknown])}: no ` +
-      `setting has this name`
+    const last = String(params['additionalProperty'])
+    const unknown = [key, last].filter(Boolean).join('.')
+    const like = meant(
+      unknown,
+      settings.flatMap((setting) => [setting.key, setting.key.replace(/\..*/, '')]),
     )
+    return `unknown setting ${unknown} (${source}) = ${shown(data[last])}: no setting has this name${like}`
   }
   const allowed: unknown = params['allowedValues']
   const rule = Array.isArray(allowed) ? `must be one of ${allowed.join(', ')}` : String(message)
@@ -121,8 +164,9 @@ function schemeShown(value: unknown): string {
   return JSON.stringify(schemeOnly(typeof value === 'string' ? value : ''))
 }
 
-function readFile(path: string): Tree {
+function readFile(path: string, isOptional: boolean): Tree | undefined {
   try {
+    if (isOptional && !statSync(path, { throwIfNoEntry: false })) return undefined
     const content: unknown = JSON.parse(readFileSync(path, 'utf8'))
     if (isTree(content)) return content
     throw new Error('it must be a JSON object')

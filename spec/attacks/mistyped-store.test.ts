@@ -59,7 +59,8 @@ t.test('Nor does one of a setting that was meant to be the store', async (t) => 
   const [address] = Object.keys(MISTYPED)
   t.throws(() => read({ COMMIT_STATUS_STOER: address ?? '' }), { message: /STOER = "postgres:\*\*\*": no setting has/ })
   const files: Record<string, string> = {
-    [JSON.stringify({ stores: [address] })]: 'unknown setting stores (FILE) = "***": no setting has this name',
+    [JSON.stringify({ stores: [address] })]:
+      'unknown setting stores (FILE) = "***": no setting has this name; did you mean store?',
     [JSON.stringify({ store: { url: address } })]: 'bad setting store (FILE) = "***": must be string',
     [JSON.stringify({ repositories: 1, host: [address] })]: 'bad setting host (FILE) = "***": must be string',
     // V8 shows ten characters around what is no JSON.

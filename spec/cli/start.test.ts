@@ -49,8 +49,9 @@ t.test('Bad settings are wrong use: one line, no stack, exit 2, for every comman
     outcomes.map(({ stderr }) => stderr.replaceAll(place.folder, '')),
     [
       'commit-status: bad setting port (COMMIT_STATUS_PORT) = "http": must be integer\n',
-      'commit-status: unknown setting COMMIT_STATUS_PROT = "80": no setting has this variable\n',
-      'commit-status: unknown setting prot (/settings.json) = 80: no setting has this name\n',
+      'commit-status: unknown setting COMMIT_STATUS_PROT = "80": no setting has this variable; did you mean ' +
+        'COMMIT_STATUS_PORT?\n',
+      'commit-status: unknown setting prot (/settings.json) = 80: no setting has this name; did you mean port?\n',
       'commit-status: the settings file /none.json cannot be read: ENOENT: no such file or directory, open ' +
         "'/none.json'\n",
     ],
@@ -60,6 +61,17 @@ t.test('Bad settings are wrong use: one line, no stack, exit 2, for every comman
     outcomes.map(() => [2, '']),
   )
   t.notOk(existsSync(place.store), 'nothing was opened')
+})
+
+t.test('The settings file of the machine is read by every command where no other is named', async (t) => {
+  const place = new CommandPlace(t.testdir({ etc: {}, srv: { alice: {} } }))
+  writeFileSync(
+    place.usualSettings,
+    JSON.stringify({ repositories: '../srv', store: 'level:../data', tokenPrefix: 'ours', port: 0 }),
+  )
+  const environment = { COMMIT_STATUS_REPOSITORIES: undefined, COMMIT_STATUS_STORE: undefined }
+  t.match(await place.run(['token', 'create', 'alice'], { environment }), { status: 0, stdout: /\nours_/ })
+  t.ok(existsSync(join(place.folder, 'data', 'CURRENT')))
 })
 
 t.test('A settings file names what the environment does not', async (t) => {
@@ -72,7 +84,11 @@ t.test('A settings file names what the environment does not', async (t) => {
   const { line } = await place.serve(t, {
     program: ['env', '-u', 'COMMIT_STATUS_REPOSITORIES', executable, '--config', 'srv/settings.json'],
   })
-  t.match(line, `for the repositories in ${join(folder, 'srv', 'repositories')}, store level:${place.store};`)
+  const file = join(folder, 'srv', 'settings.json')
+  t.match(
+    line,
+    `for the repositories in ${join(folder, 'srv', 'repositories')}, store level:${place.store}, settings ${file};`,
+  )
 })
 
 t.test('The default paths are the same from every working directory', async (t) => {

@@ -1,8 +1,8 @@
-import { writeFileSync } from 'node:fs'
+import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { settings } from '../../config/settings.js'
-import { readSettings, schema, type Settings } from '../../lib/stand-alone/settings.js'
+import { readGivenSettings, readSettings, schema, type Settings } from '../../lib/stand-alone/settings.js'
 
 const HOME = '/srv/commit-status'
 const DIRECTORY = '/home/alice'
@@ -84,6 +84,45 @@ t.test('COMMIT_STATUS_CONFIG names the file, unless it is given', async (t) => {
     1,
     'below the working directory',
   )
+})
+
+t.test('The usual file is read where it exists and no file is named, an empty name among them', async (t) => {
+  const usualFile = fileWith(t, { port: 1, limits: { waits: 2 } })
+  const named = join(t.testdirName, 'named.json')
+  writeFileSync(named, '{"port": 3}')
+  const given = (environment: Record<string, string>, file = usualFile) =>
+    readGivenSettings({ environment, home: HOME, directory: '/', usualFile: file })
+  const { settings: read, file, from } = given({ COMMIT_STATUS_LOG_LEVEL: 'warn' })
+  t.strictSame([read.port, read.limits.waits, read.logLevel, file], [1, 2, 'warn', usualFile])
+  t.strictSame(Object.fromEntries(from), {
+    port: usualFile,
+    'limits.waits': usualFile,
+    logLevel: 'COMMIT_STATUS_LOG_LEVEL',
+  })
+  t.match(given({ COMMIT_STATUS_CONFIG: named }), { settings: { port: 3 }, file: named })
+  t.match(given({ COMMIT_STATUS_CONFIG: '' }), { settings: { port: 8080 }, file: undefined })
+  t.match(given({}, '/nonexistent/settings.json'), { settings: { port: 8080 }, file: undefined })
+  const loop = join(t.testdirName, 'loop')
+  symlinkSync(loop, loop)
+  t.throws(() => given({}, loop), { message: /^the settings file .*loop cannot be read: ELOOP/ }, 'it is there')
+})
+
+t.test('What is misspelt is named beside what was meant', async (t) => {
+  const cases: [name: string, meant: string][] = [
+    ['prot', 'port'],
+    ['limits.wait', 'limits.waits'],
+    ['singIn', 'signIn'],
+    ['LogLevel', 'logLevel'],
+  ]
+  for (const [name, meant] of cases) {
+    const content = name.split('.').reduceRight<unknown>((inner, key) => ({ [key]: inner }), 1)
+    const message = `no setting has this name; did you mean ${meant}?`
+    t.throws(() => read({}, fileWith(t, content)), {
+      message: new RegExp(`${message.replaceAll('?', '\\?')}$`),
+    })
+  }
+  t.throws(() => read({}, fileWith(t, { '': 1 })), { message: /no setting has this name$/ })
+  t.throws(() => read({ COMMIT_STATUS_TOKENS: 'x' }), { message: /; did you mean COMMIT_STATUS_TOKEN\?$/ })
 })
 
 t.test('Every setting can be set in the file and in the environment', async (t) => {
@@ -247,7 +286,11 @@ t.test(
   async (t) => {
     const folder = t.testdir()
     const cases: [environment: Record<string, string>, file: unknown, message: string][] = [
-      [{ COMMIT_STATUS_PROT: '80' }, {}, 'unknown setting COMMIT_STATUS_PROT = "80": no setting has this variable'],
+      [
+        { COMMIT_STATUS_PROT: '80' },
+        {},
+        'unknown setting COMMIT_STATUS_PROT = "80": no setting has this variable; did you mean COMMIT_STATUS_PORT?',
+      ],
       [{ COMMIT_STATUS_PORT: '80a' }, {}, 'bad setting port (COMMIT_STATUS_PORT) = "80a": must be integer'],
       [{ COMMIT_STATUS_PORT: '70000' }, {}, 'bad setting port (COMMIT_STATUS_PORT) = 70000: must be <= 65535'],
       [
@@ -272,13 +315,17 @@ t.test(
         {},
         'bad setting metrics (COMMIT_STATUS_METRICS) = "127.0.0.1:99999": must match format "metrics-address"',
       ],
-      [{}, { prot: 80 }, 'unknown setting prot (FILE) = 80: no setting has this name'],
+      [{}, { prot: 80 }, 'unknown setting prot (FILE) = 80: no setting has this name; did you mean port?'],
       [
         {},
         { authFailures: { limits: [1] } },
-        'unknown setting authFailures.limits (FILE) = [1]: no setting has this name',
+        'unknown setting authFailures.limits (FILE) = [1]: no setting has this name; did you mean authFailures.limit?',
       ],
-      [{}, { 'authFailures.limit': 1 }, 'unknown setting authFailures.limit (FILE) = 1: no setting has this name'],
+      [
+        {},
+        { 'authFailures.limit': 1 },
+        'unknown setting authFailures.limit (FILE) = 1: no setting has this name; a dot stands for a nested object',
+      ],
       [{}, { port: '80' }, 'bad setting port (FILE) = "80": must be integer'],
       [{}, { authFailures: { limit: 0 } }, 'bad setting authFailures.limit (FILE) = 0: must be >= 1'],
       [{}, { authFailures: 5 }, 'bad setting authFailures (FILE) = 5: must be object'],
@@ -292,7 +339,8 @@ t.test(
       [
         { COMMIT_STATUS_STOER: 'postgres://u:secret@h?sslpassword=secret' },
         {},
-        'unknown setting COMMIT_STATUS_STOER = "postgres:***": no setting has this variable',
+        'unknown setting COMMIT_STATUS_STOER = "postgres:***": no setting has this variable; did you mean ' +
+          'COMMIT_STATUS_STORE?',
       ],
       [{}, { repositories: null }, 'bad setting repositories (FILE) = null: must be string'],
       [

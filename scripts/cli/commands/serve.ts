@@ -1,12 +1,8 @@
 import { mkdir } from 'node:fs/promises'
-import { relative } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 import type { Command } from 'commander'
 import { settings as list } from '../../../config/settings.js'
-import { shellWord } from '../../../lib/admin/shell-word.js'
-import type { Settings } from '../../../lib/stand-alone/settings.js'
-import { levelFolder, withoutPassword } from '../../../lib/store/address.js'
+import { withoutPassword } from '../../../lib/store/address.js'
 import { retryWhileLocked } from '../administration/retry-while-locked.js'
 import { onStopSignal } from '../administration/stop-signals.js'
 import { explain } from '../terminal/help.js'
@@ -22,8 +18,10 @@ export function serveCommand(program: Command, io: Io): void {
         : `\nSettings come from the environment, else from the JSON file, else they are these:\n${settingsHelp()}`,
     )
     .action(async (_options: unknown, command: Command) => {
-      const { defaultSettings, isDefaultFolder, settingsOf } = await import('../administration/command-settings.js')
-      const settings = settingsOf(io, command)
+      const { isDefaultFolder, givenSettings } = await import('../administration/command-settings.js')
+      const { pastedCommand } = await import('../administration/pasted-command.js')
+      const given = givenSettings(io, command)
+      const { settings, file } = given
       setFlagsFromString(`--heap-growing-percent=${GARBAGE_PERCENT}`)
       // From now on: a signal during the start ends the service as orderly as one after it.
       const stopped = new Promise((resolve) => onStopSignal(io, ['SIGTERM', 'SIGINT'], resolve))
@@ -32,15 +30,13 @@ export function serveCommand(program: Command, io: Io): void {
       if (isDefaultFolder(settings)) await mkdir(settings.repositories, { recursive: true })
       // Files of the store are its user's alone, whoever may enter its folder.
       io.umask(0o077)
-      const script = fileURLToPath(new URL('../../../../scripts/commit-status', import.meta.url))
-      const isUsual = isDefaultFolder(settings) && settings.store === defaultSettings().store
-      const parts = { command: commandOf(script, settings, isUsual) }
+      const parts = { command: pastedCommand(io, given) }
       const service = await retryWhileLocked(async () => await startStandAlone(settings, parts))
       warn(
         io,
         `serving ${service.url} for the repositories in ${settings.repositories}, store ` +
-          `${withoutPassword(settings.store)}; ` +
-          `next: create a token with ${relative(io.cwd(), script)} token create <user>`,
+          `${withoutPassword(settings.store)}${file === undefined ? '' : `, settings ${file}`}; ` +
+          `next: create a token with ${parts.command} token create <user>`,
       )
       await stopped
       endAfter(io, settings.limits.closeSeconds + STORE_SECONDS)
@@ -51,13 +47,6 @@ export function serveCommand(program: Command, io: Io): void {
   explain(serve, {
     examples: ['commit-status serve', 'COMMIT_STATUS_PORT=9000 commit-status serve --config /etc/commit-status.json'],
   })
-}
-
-/** What administers this very service from any folder; without a password, which a page must not show. */
-function commandOf(script: string, { repositories, store }: Settings, isUsual: boolean): string {
-  const places = isUsual || levelFolder(store) === undefined ? {} : { REPOSITORIES: repositories, STORE: store }
-  const variables = Object.entries(places).map(([name, value]) => `COMMIT_STATUS_${name}=${shellWord(value)}`)
-  return [...variables, shellWord(script)].join(' ')
 }
 
 /**
@@ -86,7 +75,7 @@ function settingsHelp(): string {
   return list
     .map(
       ({ key, environment, default: value, meaning }) =>
-        `  ${environment} (${key})\n      ${meaning}\n      default: ${value instanceof Array ? 'none' : value}`,
+        `  ${environment} (${key})\n      ${meaning}\n      default: ${value.toString() || 'none'}`,
     )
     .join('\n')
 }

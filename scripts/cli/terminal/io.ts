@@ -9,6 +9,8 @@ export interface Io {
   readonly stderr: Output
   readonly env: NodeJS.ProcessEnv
   readonly pid: number
+  /** The settings file that is read where none is named; that of the system unless given. */
+  readonly usualSettings?: string
   exitCode?: number | string | null | undefined
   cwd(): string
   umask(mask: number): unknown

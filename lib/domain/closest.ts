@@ -1,0 +1,30 @@
+/** How much of a word must be as in another one for it to have been meant. */
+const MIN_LIKENESS = 0.4
+
+/** As many slips of the pen there may be. */
+const MAX_DISTANCE = 3
+
+/** The word that was most likely meant by a misspelt one; `undefined` when none is like it. */
+export function closest(word: string, known: readonly string[]): string | undefined {
+  const [best] = known
+    .map((other) => ({ other, away: distance(word.toLowerCase(), other.toLowerCase()) }))
+    .filter(({ other, away }) => away <= MAX_DISTANCE && 1 - away / Math.max(word.length, other.length) > MIN_LIKENESS)
+    .sort((one, other) => one.away - other.away)
+  return best?.other
+}
+
+/** How many letters must be put in, taken away, replaced, or exchanged with the next one. */
+function distance(from: string, to: string): number {
+  let [before, last]: [number[], number[]] = [[], Array.from({ length: to.length + 1 }, (_, index) => index)]
+  for (let row = 1; row <= from.length; row++) {
+    const now = [row]
+    for (let column = 1; column <= to.length; column++) {
+      const isSame = from[row - 1] === to[column - 1]
+      const ways = [(last[column] ?? 0) + 1, (now[column - 1] ?? 0) + 1, (last[column - 1] ?? 0) + (isSame ? 0 : 1)]
+      const isExchanged = row > 1 && column > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1]
+      now.push(Math.min(...ways, ...(isExchanged ? [(before[column - 2] ?? 0) + 1] : [])))
+    }
+    ;[before, last] = [last, now]
+  }
+  return last[to.length] ?? 0
+}
