@@ -20,7 +20,8 @@ import { storeCommand } from './commands/store.js'
 import { tokenCommand } from './commands/token.js'
 import { ReportRefused, ServiceNotReached } from './clients/report-failure.js'
 import { explain } from './terminal/help.js'
-import { warn, type Io } from './terminal/io.js'
+import { printLine, warn, type Io } from './terminal/io.js'
+import { versionText } from './terminal/version.js'
 
 /** Exit statuses: 0 done, 1 failed, 2 wrong use; 3 of a report, the service was not reached. */
 const FAILED = 1
@@ -40,10 +41,14 @@ export async function main(args: readonly string[], io: Io = process): Promise<v
   const program = new Command('commit-status')
     .description('Records and serves check results (commit statuses) for the bare repositories of a git server.')
     .option('--config <file>', 'settings file (also COMMIT_STATUS_CONFIG)')
-    .helpOption('--help', 'show this help')
+    .option('--version', 'print the version')
+    .on('option:version', () => {
+      printLine(io, versionText())
+      throw new CommanderError(0, 'commander.version', '')
+    })
+    .helpOption('-h, --help', 'show this help')
     .helpCommand(false)
     .configureHelp({ showGlobalOptions: true })
-    .showHelpAfterError()
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => io.stderr.write(text),
@@ -67,12 +72,30 @@ export async function main(args: readonly string[], io: Io = process): Promise<v
     signInCommand,
   ])
     add(program, io, args)
+  pointToHelp(program, 'commit-status')
   try {
-    await program.parseAsync(args, { from: 'user' })
+    await program.parseAsync(args[0] === 'help' ? helpArguments(program, args.slice(1)) : args, { from: 'user' })
   } catch (error) {
     io.exitCode = exitStatus(error)
     if (!(error instanceof CommanderError)) warn(io, describeError(error))
   }
+}
+
+/** Ends errors of use with one line on where more is said. */
+function pointToHelp(command: Command, name: string): void {
+  command.showHelpAfterError(`see ${name} --help`)
+  for (const inner of command.commands) pointToHelp(inner, `${name} ${inner.name()}`)
+}
+
+/** What `help token create` stands for; up to the first name that is none, for the error that comes of it. */
+function helpArguments(program: Command, names: readonly string[]): string[] {
+  let at = program
+  for (const [index, name] of names.entries()) {
+    const inner = at.commands.find((command) => command.name() === name)
+    if (!inner) return at.commands.length > 0 ? names.slice(0, index + 1) : [...names.slice(0, index), '--help']
+    at = inner
+  }
+  return [...names, '--help']
 }
 
 function exitStatus(error: unknown): number {

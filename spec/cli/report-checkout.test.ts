@@ -32,7 +32,7 @@ t.test('The remote that tells the repository is origin, or the only one', async 
     status: 2,
     stderr:
       'error: no repository is given, and none can be told from the folder: no remote of the checkout is called ' +
-      'origin\n\nUsage: ',
+      'origin\nsee commit-status status report --help\n',
   })
   await git('-C', checkout, 'remote', 'remove', 'upstream')
   const unclear = await report()

@@ -72,7 +72,7 @@ t.test('Wrong use exits 2 with the usage, before anything is sent, and shows no 
       const { status, stdout, stderr } = await place[run](['status', 'report', ...args], { environment })
       t.strictSame([status, stdout], [2, ''], complaint)
       t.ok(stderr.startsWith(`error: ${complaint}`), stderr)
-      t.match(stderr, '\n\nUsage: commit-status status report [options] [owner/repo] [sha]\n')
+      t.match(stderr, '\nsee commit-status status report --help\n')
       t.notMatch(stderr, 'SECRET')
     }),
   )

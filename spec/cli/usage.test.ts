@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { settings } from '../../config/settings.js'
 import { CommandPlace } from '../fixtures/command.js'
+import { git } from '../fixtures/git.js'
 
 const commands = [
   ...[
@@ -62,7 +64,7 @@ t.test('Every command has --help on standard output, which ends well', async (t)
   }
 })
 
-t.test('Wrong use says what is wrong, shows the usage of that command, exits 2 and does nothing', async (t) => {
+t.test('Wrong use says what is wrong and where more is said, exits 2 and does nothing', async (t) => {
   const place = new CommandPlace(t.testdir())
   const cases: [args: string[], complaint: string | undefined, usage: string][] = [
     [[], undefined, '[options] [command]'],
@@ -146,12 +148,39 @@ t.test('Wrong use says what is wrong, shows the usage of that command, exits 2 a
   for (const [index, [args, complaint, usage]] of cases.entries()) {
     const { status, stdout, stderr = '' } = outcomes[index] ?? {}
     t.strictSame({ status, stdout }, { status: 2, stdout: '' }, args.join(' '))
-    t.ok(
-      stderr.startsWith(`${complaint === undefined ? '' : `${complaint}\n\n`}Usage: commit-status ${usage}\n`),
-      stderr,
-    )
+    const [name] = /^[a-z- ]*[a-z]/.exec(usage) ?? []
+    const see = `see commit-status ${name === undefined ? '' : `${name} `}--help\n`
+    // A group by itself has no mistake to point at.
+    if (complaint === undefined) t.ok(stderr.startsWith(`Usage: commit-status ${usage}\n`), stderr)
+    else t.equal(stderr.replace(/^\(Did you mean .*\n/m, ''), `${complaint}\n${see}`)
   }
   t.strictSame((await place.run(['token', 'list'])).stdout, '')
+})
+
+t.test('-h, help and help <command> are the same as --help, and --version has the commit', async (t) => {
+  const place = new CommandPlace(t.testdir())
+  const run = async (line: string) => await place.run(line.split(' ').filter(Boolean))
+  for (const [line, other] of [
+    ['help', '--help'],
+    ['-h', '--help'],
+    ['help token', 'token --help'],
+    ['help token create', 'token create -h'],
+    ['help token create alice', 'token create --help'],
+  ] as const) {
+    const told = await run(line)
+    t.strictSame(told, await run(other), line)
+    t.match(told, { status: 0, stdout: /^Usage: commit-status/, stderr: '' })
+  }
+  t.strictSame(await run('help tokn'), {
+    status: 2,
+    stdout: '',
+    stderr: "error: unknown command 'tokn'\n(Did you mean token?)\nsee commit-status --help\n",
+  })
+  t.match(await run('help token list nope'), { status: 0, stdout: /^Usage: commit-status token list/ })
+  t.match(await run('help token lst'), { status: 2, stderr: /Did you mean list/ })
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
+  const commit = (await git('rev-parse', '--short', 'HEAD')).trim()
+  t.strictSame(await run('--version'), { status: 0, stdout: `commit-status ${version} (${commit})\n`, stderr: '' })
 })
 
 function commandsIn(help: string): string[] {
