@@ -8,6 +8,8 @@ if (process.argv.slice(2).join() === 'set-up') {
   const { main } = await import('../build/scripts/cli/main.js')
   await main(process.argv.slice(2))
 } else {
-  console.error('commit-status: not set up yet; run scripts/commit-status set-up first, or npm start')
+  const { fileURLToPath } = await import('node:url')
+  const script = fileURLToPath(new URL('./commit-status', import.meta.url))
+  console.error(`commit-status: not set up yet; run first ${script} set-up`)
   process.exitCode = 1
 }

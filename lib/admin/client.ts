@@ -124,7 +124,7 @@ function describeConnectionError(path: string, cause: unknown): Error {
     return new ServiceNotRunning(`no service answers at ${path}`, { cause })
   /* c8 ignore next -- root, as whom the specs run in CI, has every permission */
   if (code === 'EACCES')
-    return new CommandFailed(`no permission to use ${path}: run this as the user of the service`, { cause })
+    return new CommandFailed(`no permission to use ${path}: run this as root or as the user of the service`, { cause })
   return new CommandFailed(
     `the service at ${path} gave no answer (${errorMessage(cause)}); whether it did what was asked is not known`,
     { cause },

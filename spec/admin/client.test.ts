@@ -111,7 +111,7 @@ t.test('Whoever may not use the socket is told whose command it is', async (t) =
   chmodSync(folder, 0o700)
   t.match(error, {
     name: 'CommandFailed',
-    message: `no permission to use ${path}: run this as the user of the service`,
+    message: `no permission to use ${path}: run this as root or as the user of the service`,
   })
 })
 

@@ -9,10 +9,9 @@ t.test('The commands on PostgreSQL', { skip: isMissing }, async (t) => {
   const place = new CommandPlace(t.testdir())
   const run = async (...args: string[]) => await place.run(args, { environment })
 
-  const tables =
-    'the database has no tables for this service: run scripts/commit-status store migrate, with the same settings'
-  t.strictSame(await run('token', 'list'), { status: 1, stdout: '', stderr: `commit-status: ${tables}\n` })
-  t.strictSame(await run('serve'), { status: 1, stdout: '', stderr: `commit-status: ${tables}\n` })
+  const tables = /^commit-status: the database has no tables for this service: run .* store migrate\n$/
+  t.match(await run('token', 'list'), { status: 1, stdout: '', stderr: tables })
+  t.match(await run('serve'), { status: 1, stdout: '', stderr: tables })
   t.strictSame(await run('store', 'migrate'), { status: 0, stdout: 'the tables are of version 3 now\n', stderr: '' })
   t.strictSame(await run('store', 'migrate'), {
     status: 0,

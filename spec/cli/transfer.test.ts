@@ -66,6 +66,7 @@ t.test('A store is counted in the same words, whether the service is running or 
       '"newest":"1970-01-01T00:00:02.000Z","top":[{"repository":"alice/hello","statuses":6}]}\n',
   )
   const empty = new CommandPlace(join(t.testdirName, 'empty'))
+  await empty.run(['access', 'grant', 'alice', 'bob', 'read'])
   t.match((await empty.run(['store', 'stats'])).stdout, /newest +none\n$/)
 })
 

@@ -137,7 +137,7 @@ t.test(
     t.strictSame(await place.run(['token', 'list'], { program }), {
       status: 1,
       stdout: '',
-      stderr: `commit-status: no permission to use ${path}: run this as the user of the service\n`,
+      stderr: `commit-status: no permission to use ${path}: run this as root or as the user of the service\n`,
     })
     await service.end('SIGTERM')
     chmodSync(place.store, 0o755)
@@ -152,11 +152,12 @@ t.test(
 t.test('Root does not write into the store of another user', { skip: !isRoot && 'only root can do so' }, async (t) => {
   const place = new CommandPlace(t.testdir({ store: {} }))
   chownSync(place.store, NOBODY, NOBODY)
-  t.strictSame(await place.run(['token', 'create', 'alice']), {
+  const told = await place.run(['token', 'create', 'alice'])
+  t.strictSame(told, {
     status: 1,
     stdout: '',
     stderr:
-      `commit-status: the store ${place.store} belongs to user ${NOBODY} and no service is running: run this ` +
-      `as that user\n`,
+      `commit-status: the store ${place.store} belongs to nobody and no service is running: run this ` +
+      `as that user, with runuser -u nobody -- ${executable} token create alice\n`,
   })
 })

@@ -9,7 +9,7 @@ import {
 } from '../../../lib/stand-alone/settings.js'
 
 /** Folder of the project. */
-const HOME = fileURLToPath(new URL('.', import.meta.resolve('commit-status-service/package.json')))
+export const HOME = fileURLToPath(new URL('.', import.meta.resolve('commit-status-service/package.json')))
 
 /** The settings file of a machine, read where it exists and no other is named. */
 const USUAL_FILE = '/etc/commit-status/settings.json'
@@ -27,8 +27,8 @@ export function givenSettings(io: Io, command: Command): GivenSettings {
 }
 
 /** The settings file that is read where none is named. */
-export function usualSettings(io: Io): string {
-  return io.usualSettings ?? USUAL_FILE
+export function usualSettings({ usualSettings = USUAL_FILE }: Pick<Io, 'usualSettings'>): string {
+  return usualSettings
 }
 
 export function settingsOf(io: Io, command: Command): Settings {

@@ -1,18 +1,18 @@
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { shellWord } from '../../../lib/admin/shell-word.js'
 import type { GivenSettings } from '../../../lib/stand-alone/settings.js'
 import { withoutPassword } from '../../../lib/store/address.js'
 import type { Io } from '../terminal/io.js'
-import { usualSettings } from './command-settings.js'
+import { HOME, usualSettings } from './command-settings.js'
 
 /** The executable of this checkout. */
-export const EXECUTABLE = fileURLToPath(new URL('../../../../scripts/commit-status', import.meta.url))
+export const EXECUTABLE = join(HOME, 'scripts', 'commit-status')
 
 /** What a command must be given as the service was, or it would work on another store. */
 const NEEDED = ['repositories', 'store', 'tokenPrefix'] as const
 
 /** The beginning of a command on what these settings name, for any folder and any shell; no password is in it. */
-export function pastedCommand(io: Io, { settings, file, from }: GivenSettings): string {
+export function pastedCommand(io: Pick<Io, 'env' | 'usualSettings'>, { settings, file, from }: GivenSettings): string {
   const variables = NEEDED.flatMap((key) => {
     const name = from.get(key)
     return name === undefined || name === file ? [] : [`${name}=${valueOf(name, settings[key])}`]

@@ -17,9 +17,14 @@ export function accessCommand(program: Command, io: Io): void {
     .argument('<user>')
     .addArgument(new Argument('<access>').choices(['read', 'write']))
     .action(async (on: string, user: string, level: string, _options: unknown, command: Command) => {
-      await administer(io, command, async (administration, by) => {
-        await administration.grantAccess(on, user, level, by)
-      })
+      await administer(
+        io,
+        command,
+        async (administration, by) => {
+          await administration.grantAccess(on, user, level, by)
+        },
+        'made',
+      )
     })
 
   explain(grant, {

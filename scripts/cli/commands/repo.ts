@@ -22,6 +22,7 @@ export function repoCommand(program: Command, io: Io): void {
         io,
         command,
         async (administration) => await administration.listRepositories(),
+        'empty',
       )
       printRecords(
         io,
@@ -47,9 +48,14 @@ export function repoCommand(program: Command, io: Io): void {
       )
       .argument('<owner/repo>')
       .action(async (repository: string, _options: unknown, command: Command) => {
-        await administer(io, command, async (administration, by) => {
-          await administration.setVisibility(repository, visibility, by)
-        })
+        await administer(
+          io,
+          command,
+          async (administration, by) => {
+            await administration.setVisibility(repository, visibility, by)
+          },
+          'made',
+        )
       })
     explain(set, { examples: [`commit-status repo ${visibility} alice/hello`] })
   }

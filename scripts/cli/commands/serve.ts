@@ -19,6 +19,7 @@ export function serveCommand(program: Command, io: Io): void {
     )
     .action(async (_options: unknown, command: Command) => {
       const { isDefaultFolder, givenSettings } = await import('../administration/command-settings.js')
+      const { explained } = await import('../administration/explained-failure.js')
       const { pastedCommand } = await import('../administration/pasted-command.js')
       const given = givenSettings(io, command)
       const { settings, file } = given
@@ -31,7 +32,11 @@ export function serveCommand(program: Command, io: Io): void {
       // Files of the store are its user's alone, whoever may enter its folder.
       io.umask(0o077)
       const parts = { command: pastedCommand(io, given) }
-      const service = await retryWhileLocked(async () => await startStandAlone(settings, parts))
+      const service = await explained(
+        io,
+        given,
+        async () => await retryWhileLocked(async () => await startStandAlone(settings, parts)),
+      )
       warn(
         io,
         `serving ${service.url} for the repositories in ${settings.repositories}, store ` +

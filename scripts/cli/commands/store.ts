@@ -88,8 +88,12 @@ function importCommand(store: Command, io: Io): void {
     .description('import an export, once all of it has been checked; each repository whole or not at all')
     .argument('[file]', 'a file, or - for standard input', '-')
     .action(async (file: string, _options: unknown, command: Command) => {
-      const { saved, ...counts } = await work(io, command, (administration, by, over) =>
-        administration.importStore(input(io, file, over), by),
+      const { saved, ...counts } = await administer(
+        io,
+        command,
+        async (administration, by, over) =>
+          await withProgress(io, administration.importStore(input(io, file, over), by)),
+        'made',
       )
       printLine(
         io,
@@ -193,7 +197,10 @@ function backupCommand(store: Command, io: Io): void {
       const counts = await work(io, command, (administration) => administration.backUpStore(path))
       printLine(io, `${describeStoreCounts(counts)} copied to ${path}`)
     })
-  explain(made, { examples: ['commit-status store backup /var/backups/commit-status/$(date +%F)'] })
+  explain(made, {
+    more: ['A running service writes the copy, as its user: into a folder where it may.'],
+    examples: ['commit-status store backup /var/lib/commit-status/backup-$(date +%F)'],
+  })
 }
 
 function migrateCommand(store: Command, io: Io): void {
@@ -204,8 +211,10 @@ function migrateCommand(store: Command, io: Io): void {
         'at any time',
     )
     .action(async (_options: unknown, command: Command) => {
-      const { settingsOf } = await import('../administration/command-settings.js')
-      const migrated = await migrateStore(settingsOf(io, command).store)
+      const { givenSettings } = await import('../administration/command-settings.js')
+      const { explained } = await import('../administration/explained-failure.js')
+      const given = givenSettings(io, command)
+      const migrated = await explained(io, given, async () => await migrateStore(given.settings.store))
       if (!migrated) printLine(io, 'a LevelDB store has no tables: nothing to do')
       else if (migrated.from === migrated.to) printLine(io, `the tables are of version ${migrated.to} already`)
       else printLine(io, `the tables are of version ${migrated.to} now`)

@@ -55,6 +55,7 @@ export function tokenCommand(program: Command, io: Io): void {
           io,
           command,
           async (administration, by) => await administration.createToken(request, by),
+          'made',
         )
         if (options.json) {
           printLine(io, jsonLine(made))

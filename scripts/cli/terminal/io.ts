@@ -8,6 +8,8 @@ export interface Io {
   readonly stdout: Output
   readonly stderr: Output
   readonly env: NodeJS.ProcessEnv
+  /** The command line, behind the names of two programs. */
+  readonly argv: readonly string[]
   readonly pid: number
   /** The settings file that is read where none is named; that of the system unless given. */
   readonly usualSettings?: string
@@ -31,6 +33,11 @@ export function printLine({ stdout }: Io, line = ''): void {
 /** Says to a person what is beside that. */
 export function warn({ stderr }: Io, words: string): void {
   stderr.write(`commit-status: ${words}\n`)
+}
+
+/** Says what a person may not have meant; it has been done all the same. */
+export function note(io: Io, words: string): void {
+  warn(io, `note: ${words}`)
 }
 
 /** Whether standard output is a terminal with colours; NO_COLOR and FORCE_COLOR are heeded. */

@@ -1,0 +1,64 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { shellWord } from '../../../lib/admin/shell-word.js'
+import { StoreUnavailable } from '../../../lib/errors.js'
+import type { GivenSettings } from '../../../lib/stand-alone/settings.js'
+import type { Io } from '../terminal/io.js'
+import { EXECUTABLE, pastedCommand } from './pasted-command.js'
+
+/** The store is another user's, and no service has it open. */
+export class OfOtherUser extends StoreUnavailable {
+  override readonly name = 'OfOtherUser'
+
+  constructor(
+    readonly folder: string,
+    readonly uid: number,
+  ) {
+    super(`the store ${folder} belongs to user ${uid} and no service is running: run this as that user`)
+  }
+}
+
+/** Does work whose failure is told with lines to paste, and the setting that it is about. */
+export async function explained<T>(io: Io, given: GivenSettings, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw await explainedFailure(io, given, error)
+  }
+}
+
+async function explainedFailure(io: Io, given: GivenSettings, error: unknown): Promise<unknown> {
+  if (error instanceof OfOtherUser) return await withUserLine(io, error)
+  if (!(error instanceof StoreUnavailable)) return error
+  const message = error.message
+    // The driver gives its code behind words that have it.
+    .replace(/^(the database cannot be used: .*\b(\w+)\b.*), \2$/, '$1')
+    .replace(
+      /^the database cannot be used: .*/,
+      `$&; the setting store (${given.from.get('store') ?? 'default'}) names it`,
+    )
+    .replace(
+      'scripts/commit-status store migrate, with the same settings',
+      () => `${pastedCommand(io, given)} store migrate`,
+    )
+  return message === error.message ? error : new StoreUnavailable(message, { cause: error })
+}
+
+async function withUserLine(io: Io, error: OfOtherUser): Promise<StoreUnavailable> {
+  const name = await promisify(execFile)('id', ['-un', String(error.uid)]).then(
+    ({ stdout }) => stdout.trim(),
+    () => undefined,
+  )
+  if (name === undefined) return error
+  const args = io.argv.slice(2).map((text) => shellWord(looksLikeToken(text) ? '-' : text))
+  return new StoreUnavailable(
+    `the store ${error.folder} belongs to ${name} and no service is running: run this as that user, with ` +
+      ['runuser', '-u', name, '--', shellWord(EXECUTABLE), ...args].join(' '),
+    { cause: error },
+  )
+}
+
+/** Whether a text may be a token, whatever its prefix: it is not to be shown. */
+export function looksLikeToken(text: string): boolean {
+  return /^[a-z][a-z0-9]{1,15}_[0-9a-f]{48}$/.test(text)
+}
