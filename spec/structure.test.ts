@@ -30,7 +30,6 @@ const owners = {
   level: ['lib/store/level/database.ts'],
   'lru-cache': [
     'lib/auth/memory-failure-budget.ts',
-    'lib/auth/sessions.ts',
     'lib/git/commit-content.ts',
     'lib/git/commit-finder.ts',
     'lib/git/commit-log.ts',

@@ -16,7 +16,10 @@ export interface AdministrationDependencies {
   readonly store: WholeStore
   /** Absent where the host has tokens of its own. */
   readonly tokens?: Tokens
-  /** Absent where nobody signs in by a link of ours: no service is running, or others know who looks at its pages. */
+  /**
+   * Absent where nobody signs in by a link of ours: others know who looks at the pages, or the process that would
+   * keep the sessions is not running.
+   */
   readonly signIns?: { readonly sessions: Sessions; readonly address: () => string }
   /** Whether rights come from the grants of the store; else the host has its own. */
   readonly hasGrants: boolean

@@ -49,16 +49,16 @@ export function tokenAdministration(dependencies: AdministrationDependencies) {
 
     async createSignIn(user: string, by?: Actor): Promise<{ url: string; expires_at: string }> {
       const { sessions, address } = signInsOf(dependencies)
-      const { code, expiresAt } = sessions.createLink(checkUser(user))
+      const { code, expiresAt } = await sessions.createLink(checkUser(user))
       const expires_at = new Date(expiresAt).toISOString()
       logChange(dependencies, by, { user, expires_at }, 'sign-in link created')
-      return await Promise.resolve({ url: `${address()}/sign-in?code=${code}`, expires_at })
+      return { url: `${address()}/sign-in?code=${code}`, expires_at }
     },
 
     async endSignIns(user: string, by?: Actor): Promise<number> {
-      const ended = signInsOf(dependencies).sessions.endAll(checkFormerUser(user))
+      const ended = await signInsOf(dependencies).sessions.endAll(checkFormerUser(user))
       logChange(dependencies, by, { user, ended }, 'sessions ended')
-      return await Promise.resolve(ended)
+      return ended
     },
   } satisfies Partial<Administration>
 }
@@ -74,8 +74,8 @@ function signInsOf(dependencies: AdministrationDependencies): {
 } {
   if (dependencies.signIns) return dependencies.signIns
   throw new AdministrationError(
-    'nobody signs in by links here: they need a running service with a LevelDB store, with the setting pages on ' +
-      'and without the setting signIn.header',
+    'nobody signs in by links here: they need the setting pages on, none in signIn.header, and with a LevelDB store ' +
+      'a running service',
   )
 }
 

@@ -1,89 +1,83 @@
 import { hash, randomBytes } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
 import type { Clock } from '../contracts/clock.js'
+import type { SignIn, SignInStore } from '../contracts/sign-in-store.js'
 
 /** How long a link is good, and a session. */
 export const LINK_MILLISECONDS = 10 * 60 * 1000
 export const SESSION_MILLISECONDS = 8 * 60 * 60 * 1000
 
-/** Of each at once; past that, the one that was used least recently ends. */
-const MAX_LINKS = 1000
-const MAX_SESSIONS = 10_000
+/** Past these, the oldest ends: of the same user first, so that nobody ends those of others by asking for many. */
+const LINK_BOUNDS = { ofUser: 10, altogether: 1_000 }
+const SESSION_BOUNDS = { ofUser: 100, altogether: 10_000 }
 
-interface Entry {
-  readonly user: string
-  readonly endsAt: number
-}
+const RANDOM_BYTES = 24
 
-/**
- * Links that sign a user in, each once, and the sessions that come of them. They are in this process's memory alone, as
- * digests: a stop ends them all.
- */
+/** What a link or a session is opened with: nothing else is worth a look-up. */
+const CODE = /^[\w-]{32}$/
+
+/** Links that sign a user in, each once, and the sessions that come of them. What opens them is kept nowhere. */
 export class Sessions {
+  readonly #store: SignInStore
   readonly #clock: Clock
-  readonly #links = new LRUCache<string, Entry>({ max: MAX_LINKS })
-  readonly #sessions = new LRUCache<string, Entry>({ max: MAX_SESSIONS })
 
-  constructor(clock: Clock) {
+  constructor(store: SignInStore, clock: Clock) {
+    this.#store = store
     this.#clock = clock
   }
 
   /** @returns what opens a session, once, within ten minutes */
-  createLink(user: string): { code: string; expiresAt: number } {
-    return this.#create(this.#links, user, LINK_MILLISECONDS)
-  }
-
-  /** Whom a link is for; it stays good. */
-  linkUser(code: string): string | undefined {
-    return this.#userOf(this.#links, code)
-  }
-
-  /** Opens a session with a link, which is good no more. Its secret is new: nobody can have known it before. */
-  open(code: string): { session: string; user: string } | undefined {
-    const user = this.#userOf(this.#links, code)
-    if (user === undefined) return undefined
-    this.#links.delete(digestOf(code))
-    return { session: this.#create(this.#sessions, user, SESSION_MILLISECONDS).code, user }
-  }
-
-  /** Who has a session. */
-  userOf(session: string): string | undefined {
-    return this.#userOf(this.#sessions, session)
-  }
-
-  end(session: string): void {
-    this.#sessions.delete(digestOf(session))
-  }
-
-  /** Ends every session and link of a user. @returns how many there were */
-  endAll(user: string): number {
-    let ended = 0
-    for (const entries of [this.#links, this.#sessions]) {
-      for (const [digest, entry] of [...entries]) {
-        if (entry.user !== user) continue
-        entries.delete(digest)
-        if (this.#clock.now() < entry.endsAt) ended++
-      }
-    }
-    return ended
-  }
-
-  #create(entries: LRUCache<string, Entry>, user: string, milliseconds: number): { code: string; expiresAt: number } {
-    const code = randomBytes(24).toString('base64url')
-    const expiresAt = this.#clock.now() + milliseconds
-    entries.set(digestOf(code), { user, endsAt: expiresAt })
+  async createLink(user: string): Promise<{ code: string; expiresAt: number }> {
+    const now = this.#clock.now()
+    const [code, expiresAt] = [newCode(), now + LINK_MILLISECONDS]
+    await this.#store.makeRoom('link', user, now, LINK_BOUNDS)
+    await this.#store.add(digestOf(code), { user, endsAt: expiresAt })
     return { code, expiresAt }
   }
 
-  #userOf(entries: LRUCache<string, Entry>, code: string): string | undefined {
-    const digest = digestOf(code)
-    const found = entries.get(digest)
-    if (!found) return undefined
-    // Not `now >= …`: of a clock that returns no time, that would make a session without an end.
-    if (this.#clock.now() < found.endsAt) return found.user
-    entries.delete(digest)
-    return undefined
+  /** Whom a link is for; it stays good. */
+  async linkUser(code: string): Promise<string | undefined> {
+    return await this.#userOf('link', code)
   }
+
+  /** Opens a session with a link, which is good no more. Its secret is new: nobody can have known it before. */
+  async open(code: string): Promise<{ session: string; user: string } | undefined> {
+    const user = await this.linkUser(code)
+    if (user === undefined) return undefined
+    const now = this.#clock.now()
+    const session = newCode()
+    await this.#store.makeRoom('session', user, now, SESSION_BOUNDS)
+    const isOpen = await this.#store.exchange(digestOf(code), digestOf(session), now + SESSION_MILLISECONDS)
+    return isOpen ? { session, user } : undefined
+  }
+
+  /** Who has a session. */
+  async userOf(session: string): Promise<string | undefined> {
+    return await this.#userOf('session', session)
+  }
+
+  async end(session: string): Promise<void> {
+    if (CODE.test(session)) await this.#store.remove(digestOf(session))
+  }
+
+  /** Ends every session and link of a user. @returns how many there were */
+  async endAll(user: string): Promise<number> {
+    return (await this.#store.removeOf(user)).filter((signIn) => this.#isGood(signIn)).length
+  }
+
+  async #userOf(kind: SignIn['kind'], code: string): Promise<string | undefined> {
+    if (!CODE.test(code)) return undefined
+    const found = await this.#store.get(digestOf(code))
+    return found?.kind === kind && this.#isGood(found) ? found.user : undefined
+  }
+
+  #isGood({ endsAt }: SignIn): boolean {
+    // Not `now >= …`: of a clock that returns no time, that would make a session without an end.
+    return this.#clock.now() < endsAt
+  }
+}
+
+function newCode(): string {
+  return randomBytes(RANDOM_BYTES).toString('base64url')
 }
 
 function digestOf(code: string): string {

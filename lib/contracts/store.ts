@@ -5,6 +5,7 @@ import type { SentList } from '../domain/status-list.js'
 import type { MaybePromise, MaybeSync } from '../concurrency/maybe-promise.js'
 import type { FailureBudget } from './failure-budget.js'
 import type { Grant, GrantKey, SavedStatus, TokenRecord, TokenUse } from './records.js'
+import type { SignInStore } from './sign-in-store.js'
 import type { StoreContents, StoreMaintenance } from './store-administration.js'
 
 /**
@@ -38,6 +39,12 @@ export interface Store {
     limits: { readonly limit: number; readonly windowSeconds: number },
     memory: MaybeSync<FailureBudget>,
   ): FailureBudget
+
+  /**
+   * Links that sign people in and their sessions, for all instances that share the store, where several may; absent:
+   * they are in the memory of the one process.
+   */
+  readonly signIns?: SignInStore
 
   /** What an admin does with all of it, where the store offers that. */
   readonly maintenance?: StoreMaintenance

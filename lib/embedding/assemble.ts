@@ -5,6 +5,8 @@ import type { Administration } from '../admin/administration.js'
 import { localAdministration } from '../admin/local-administration.js'
 import { openSocket } from '../admin/server.js'
 import { Throttle } from '../admin/throttle.js'
+import { MemorySignIns } from '../auth/memory-sign-ins.js'
+import { Sessions } from '../auth/sessions.js'
 import { AdministrationError } from '../errors.js'
 import { CommitFinder } from '../git/commit-finder.js'
 import { GitProcesses } from '../git/git-process.js'
@@ -131,11 +133,12 @@ export async function assemble(
     run: async (change) => await inFlight.run(change),
   })
   const stopping = new AbortController()
-  const sessions = standAlonePages && 'sessions' in standAlonePages ? standAlonePages.sessions : undefined
+  const sessions = new Sessions(store.signIns ?? new MemorySignIns(), dependencies.clock)
+  const hasLinks = standAlonePages !== undefined && 'hasLinks' in standAlonePages
   const administered = {
     ...administrationDependencies(options, dependencies, logger),
     ...{ audited, commits, stopping: stopping.signal },
-    ...(sessions && signInAddress && { signIns: { sessions, address: signInAddress } }),
+    ...(hasLinks && signInAddress && { signIns: { sessions, address: signInAddress } }),
     changed: () => {
       watchers.anyChanged()
     },
@@ -156,6 +159,7 @@ export async function assemble(
     pages &&
     openPages(pages, {
       ...dependencies,
+      sessions,
       lists,
       refs,
       git,

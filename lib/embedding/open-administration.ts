@@ -1,6 +1,7 @@
 import type { Administration } from '../admin/administration.js'
 import { AuditedRepositories } from '../admin/audit-log.js'
 import { localAdministration } from '../admin/local-administration.js'
+import { Sessions } from '../auth/sessions.js'
 import { Tokens } from '../auth/tokens.js'
 import { CommitFinder } from '../git/commit-finder.js'
 import { RepositoryFolder } from '../git/repository-folder.js'
@@ -17,6 +18,7 @@ export interface OpenAdministration {
 /**
  * Administration of a store without a service: of a LevelDB store that nobody else has open, or of a database.
  * @param settings those of the service
+ * @param dependencies.signInAddress what links to sign in begin with, where people sign in by links
  * @param dependencies.auditLogger where changes are logged
  * @param dependencies.storeLogger where the store says what is wrong with it
  * @param dependencies.stopping ends long tasks, with its reason
@@ -29,17 +31,26 @@ export async function openAdministration(
     readonly tokenPrefix: string
     readonly limits: { readonly tokens: number }
   },
-  dependencies: { auditLogger: Logger; storeLogger?: Logger; clock?: Clock; stopping?: AbortSignal },
+  dependencies: {
+    auditLogger: Logger
+    storeLogger?: Logger
+    clock?: Clock
+    stopping?: AbortSignal
+    signInAddress?: string
+  },
 ): Promise<OpenAdministration> {
-  const { auditLogger: logger, storeLogger = silentLogger, clock = systemClock, stopping } = dependencies
+  const { auditLogger: logger, storeLogger = silentLogger, clock = systemClock, stopping, signInAddress } = dependencies
   const store = await openStore(settings.store, storeLogger)
   const { tokenPrefix: prefix, limits } = settings
   const tokens = new Tokens({ store: store.tokens, prefix, maxTokens: limits.tokens, clock, logger: silentLogger })
   const commits = new CommitFinder()
   const run = async <T>(change: () => Promise<T>): Promise<T> => await change()
+  // Those in the memory of a service are not at hand here.
+  const sessions = store.signIns && new Sessions(store.signIns, clock)
   const administration = localAdministration({
     store,
     tokens,
+    ...(sessions && signInAddress !== undefined && { signIns: { sessions, address: () => signInAddress } }),
     hasGrants: true,
     audited: new AuditedRepositories({ changes: store, grants: store.grants, logger, run }),
     logger,

@@ -38,12 +38,14 @@ export type StandAlonePages = {
       readonly secret?: string
     }
   | {
-      /** Of those who sign in by links. */
-      readonly sessions: Sessions
+      /** People sign in by links. */
+      readonly hasLinks: true
     }
 )
 
 export interface OpenPagesDependencies extends Pick<Dependencies, 'folder' | 'failures' | 'clock'> {
+  /** Of those who sign in by links. */
+  readonly sessions: Sessions
   readonly lists: StatusLists
   readonly refs: Refs
   readonly git: GitProcesses
@@ -65,15 +67,14 @@ export function openPages(pages: HostPages | StandAlonePages, dependencies: Open
   const [url, command] = 'session' in pages ? [pages.signInUrl, undefined] : [pages.url, pages.command]
   const visitors = (): Visitors => {
     if ('session' in pages) return hostVisitors(pages, dependencies.guard)
-    if ('sessions' in pages) {
+    if ('hasLinks' in pages) {
       const cookie = new SessionCookie(base)
-      return (request) => cookie.visitor(pages.sessions, request, address.called(request))
+      return async (request) => await cookie.visitor(dependencies.sessions, request, address.called(request))
     }
     const { header, secret } = pages
     const { isTrustedPeer: isTrusted, meter } = dependencies
     return proxyVisitors({ header, isTrusted, meter, ...(secret !== undefined && { secret }) })
   }
-  const sessions = 'sessions' in pages ? pages.sessions : undefined
   return createPages({
     base,
     title,
@@ -95,7 +96,7 @@ export function openPages(pages: HostPages | StandAlonePages, dependencies: Open
     visitors: visitors(),
     ...(url !== undefined && { signInUrl: url }),
     command,
-    ...(sessions && { sessions }),
+    ...('hasLinks' in pages && { sessions: dependencies.sessions }),
     ...(tokens && { tokens }),
     address,
     clientAddress,

@@ -27,9 +27,9 @@ export class SessionCookie {
     return values.length > 0 && values.every((value) => value === values[0]) ? values[0] : undefined
   }
 
-  visitor(sessions: Sessions, request: IncomingMessage, own: CalledAddress): Visitor {
+  async visitor(sessions: Sessions, request: IncomingMessage, own: CalledAddress): Promise<Visitor> {
     const session = this.read(request, own)
-    const user = session === undefined ? undefined : sessions.userOf(session)
+    const user = session === undefined ? undefined : await sessions.userOf(session)
     return user === undefined ? NOBODY : { user, hasSession: true }
   }
 

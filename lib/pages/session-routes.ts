@@ -21,7 +21,7 @@ export function sessionRoutes(pageContext: PageContext): readonly Route[] {
         return fleetingAnswer(200, frame, signInPage(signInUrl, sessions !== undefined, frame.visitor.user))
       }
       // Not counted: any page could make its visitors ask for codes, and so lock out all who share their address.
-      const user = sessions.linkUser(code)
+      const user = await sessions.linkUser(code)
       if (user === undefined) return fleetingAnswer(410, frame, linkOverPage)
       return fleetingAnswer(200, frame, confirmPage(base, code, user), FORM_HEADERS)
     },
@@ -37,12 +37,12 @@ export function sessionRoutes(pageContext: PageContext): readonly Route[] {
       operation: async (request, response) => {
         refuseForged(pageContext, request)
         const form = await readForm(request, response)
-        const opened = await tried(pageContext, request, () => sessions.open(form.get('code') ?? ''))
+        const opened = await tried(pageContext, request, async () => await sessions.open(form.get('code') ?? ''))
         if (!opened) return fleetingAnswer(410, await frameOf(pageContext, request), linkOverPage)
         // Whoever this browser was before is signed out.
         const own = address.called(request)
         const before = cookie.read(request, own)
-        if (before !== undefined) sessions.end(before)
+        if (before !== undefined) await sessions.end(before)
         logger.info({ user: opened.user }, 'signed in by a link')
         return redirect(`${base}/`, { 'Set-Cookie': cookie.set(opened.session, own) })
       },
@@ -51,11 +51,11 @@ export function sessionRoutes(pageContext: PageContext): readonly Route[] {
       name: 'page',
       method: 'POST',
       path: /^\/sign-out$/,
-      operation: (request) => {
+      operation: async (request) => {
         refuseForged(pageContext, request)
         const own = address.called(request)
         const session = cookie.read(request, own)
-        if (session !== undefined) sessions.end(session)
+        if (session !== undefined) await sessions.end(session)
         return redirect(`${base}/`, { 'Set-Cookie': cookie.remove(own) })
       },
     },
@@ -71,11 +71,11 @@ export function refuseForged({ address }: PageContext, request: Request): void {
 async function tried<T>(
   { failures, clientAddress, logger }: PageContext,
   request: Request,
-  look: () => T | undefined,
+  look: () => Promise<T | undefined>,
 ): Promise<T | undefined> {
   const address = clientAddress(request)
   refuseAfter(await failures.retryAfter(address))
-  const found = look()
+  const found = await look()
   if (found !== undefined) return found
   logger.info({ client: address }, 'a link to sign in that is not good')
   refuseAfter(await failures.recordFailure(address))

@@ -1,11 +1,9 @@
 import { readFile } from 'node:fs/promises'
-import { Sessions } from '../auth/sessions.js'
 import type { StandAlonePages } from '../embedding/open-pages.js'
 import { errorMessage, StartError } from '../errors.js'
 import { isOfApi } from '../http/api-paths.js'
 import { coversEverybody } from '../http/client-address.js'
 import { mountPath } from '../http/public-address.js'
-import type { Clock } from '../contracts/clock.js'
 import type { Settings } from './settings.js'
 
 /** Headers that say something else already. */
@@ -19,23 +17,42 @@ const MIN_SECRET = 16
  * @returns `undefined` when there are no pages
  * @throws StartError for settings that would let anyone impersonate anyone
  */
-export async function ownPages(
-  settings: Pick<Settings, 'pages' | 'title' | 'commitUrl' | 'signIn' | 'trustedProxies' | 'publicUrl'>,
-  clock: Clock,
-): Promise<StandAlonePages | undefined> {
-  const { pages, title, commitUrl, signIn, trustedProxies, publicUrl } = settings
+export async function ownPages({
+  pages,
+  title,
+  commitUrl,
+  signIn,
+  trustedProxies,
+  publicUrl,
+}: Pick<Settings, 'pages' | 'title' | 'commitUrl' | 'signIn' | 'trustedProxies' | 'publicUrl'>): Promise<
+  StandAlonePages | undefined
+> {
   if (pages === 'off') return undefined
   const { header, secretFile } = signIn
   const base = mountPath(publicUrl)
   if (isOfApi(base)) throw new StartError(`publicUrl cannot have the path ${base}, which the APIs are under`)
   const ours = { base, title, commitUrl, ...(signIn.url !== '' && { url: signIn.url }) }
   if (header === '') {
-    if (secretFile === '') return { ...ours, sessions: new Sessions(clock) }
+    if (secretFile === '') return { ...ours, hasLinks: true }
     throw new StartError('signIn.secretFile is of use with signIn.header alone, which is not set')
   }
   const why = refusal(header, trustedProxies)
   if (why !== undefined) throw new StartError(why)
   return { ...ours, header, ...(secretFile !== '' && { secret: await secretIn(secretFile) }) }
+}
+
+/** What links to sign in begin with, for a command; `undefined` where people sign in otherwise, or not at all. */
+export function signInAddress({ pages, signIn, publicUrl, host, port }: Settings): string | undefined {
+  return pages === 'on' && signIn.header === '' ? linkAddress(publicUrl, httpUrl(host, port)) : undefined
+}
+
+/** What links begin with: at `publicUrl`, else at the URL where the service listens. */
+export function linkAddress(publicUrl: string, url: string): string {
+  return publicUrl.replace(/\/+$/, '') || url
+}
+
+export function httpUrl(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
 function refusal(header: string, trustedProxies: readonly string[]): string | undefined {

@@ -7,7 +7,7 @@ import type { Logger } from '../contracts/logger.js'
 import { HttpServer } from './http-server.js'
 import { createLogger } from './log.js'
 import type { Settings } from './settings.js'
-import { ownPages } from './sign-in.js'
+import { httpUrl, linkAddress, ownPages } from './sign-in.js'
 
 /** A service with a server of its own. */
 export interface StandAlone {
@@ -32,7 +32,7 @@ export async function startStandAlone(
   const { repositories, store, trustedProxies, tokenPrefix, authFailures, limits, cache } = settings
   const { compatibleApis, giteaHosts, publicUrl } = settings
   const metrics = settings.metrics !== 'off'
-  const pages = await ownPages(settings, clock)
+  const pages = await ownPages(settings)
   let url = ''
   const options = {
     repositories,
@@ -54,7 +54,7 @@ export async function startStandAlone(
   }
   const assembled = await assemble(options, {
     ...(pages && { pages: { ...pages, command } }),
-    signInAddress: () => publicUrl.replace(/\/+$/, '') || url,
+    signInAddress: () => linkAddress(publicUrl, url),
     servesMetrics: settings.metrics === 'main',
   })
   let listening: AddressInfo
@@ -65,9 +65,8 @@ export async function startStandAlone(
     await assembled.service.close()
     throw error
   }
-  const { address, family, port } = listening
 
-  url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+  url = httpUrl(listening.address, listening.port)
   logger.info({ ...buildInfo(), url }, 'started')
   return {
     url,

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { CommandPlace } from '../fixtures/command.js'
 import { isMissing, PostgresServer } from '../fixtures/postgres.js'
+import { visit } from '../fixtures/visit.js'
 
 t.test('The commands on PostgreSQL', { skip: isMissing }, async (t) => {
   const server = await PostgresServer.start(t)
@@ -12,10 +13,10 @@ t.test('The commands on PostgreSQL', { skip: isMissing }, async (t) => {
   const tables = /^commit-status: the database has no tables for this service: run .* store migrate\n$/
   t.match(await run('token', 'list'), { status: 1, stdout: '', stderr: tables })
   t.match(await run('serve'), { status: 1, stdout: '', stderr: tables })
-  t.strictSame(await run('store', 'migrate'), { status: 0, stdout: 'the tables are of version 3 now\n', stderr: '' })
+  t.strictSame(await run('store', 'migrate'), { status: 0, stdout: 'the tables are of version 4 now\n', stderr: '' })
   t.strictSame(await run('store', 'migrate'), {
     status: 0,
-    stdout: 'the tables are of version 3 already\n',
+    stdout: 'the tables are of version 4 already\n',
     stderr: '',
   })
   t.strictSame(await place.run(['store', 'migrate']), {
@@ -43,6 +44,28 @@ t.test('The commands on PostgreSQL', { skip: isMissing }, async (t) => {
   const id = (await run('token', 'list')).stdout.split('\n')[1]?.split(' ')[0] ?? ''
   t.match(await run('token', 'revoke', id), { status: 0 })
   t.strictSame([await status(one.url), await status(other.url)], [401, 401], 'and when it is revoked')
+
+  const link = await run('sign-in', 'alice', '--url', one.url)
+  t.match(link, { status: 0, stderr: /"user":"alice".*"msg":"audit: sign-in link created"/ })
+  const code = new URL(link.stdout).searchParams.get('code') ?? ''
+  const opened = await visit(other, '/sign-in', { form: { code } })
+  const cookie = opened.headers.get('set-cookie')?.split(';')[0] ?? ''
+  const tokensPages = async () =>
+    await Promise.all(
+      [one, other].map(async (service) => (await visit(service, '/settings/tokens', { cookie })).status),
+    )
+  t.strictSame(await tokensPages(), [200, 200], 'a link signs in at every instance')
+  t.equal((await run('sign-in', 'alice', '--end')).stdout, 'ended 1 sessions and links of alice\n')
+  t.strictSame(await tokensPages(), [401, 401], 'and nowhere any more once it is ended')
+  const bare = { ...environment, COMMIT_STATUS_PORT: '9000' }
+  const address = async (more: Record<string, string>) =>
+    (await place.run(['sign-in', 'alice'], { environment: { ...bare, ...more } })).stdout
+  t.match(await address({}), 'http://127.0.0.1:9000/sign-in?code=')
+  t.match(await address({ COMMIT_STATUS_HOST: '::1' }), 'http://[::1]:9000/sign-in?code=')
+  t.match(await address({ COMMIT_STATUS_PUBLIC_URL: 'https://ci.example.com/x/' }), 'https://ci.example.com/x/sign-in?')
+  const off = await place.run(['sign-in', 'alice'], { environment: { ...environment, COMMIT_STATUS_PAGES: 'off' } })
+  t.match(off, { status: 1, stderr: /nobody signs in by links here: they need the setting pages on/ })
+
   t.strictSame(await run('store', 'verify'), {
     status: 1,
     stdout: '',

@@ -12,6 +12,9 @@ const apart = ['body', 'edges', 'expectation', 'metrics', 'openapi'].map((name) 
 /** Who reported, through every compatible API, and all that one of them promises: what is below them is the same. */
 const compatible = ['compatible/creators.test.ts', 'compatible/gitea.test.ts']
 
+/** Signing in: the admin's commands are another instance then. */
+const signingIn = ['../pages/sessions.test.ts']
+
 // Most of spec/http once more, on a machine that does other things as well.
 t.setTimeout(600_000)
 
@@ -20,7 +23,7 @@ t.test('The specification of the API holds on PostgreSQL', { skip: isMissing, ti
   const environment = { ...process.env, COMMIT_STATUS_TEST_STORE: await server.template() }
   t.jobs = 2
   const files = readdirSync(folder).filter((file) => file.endsWith('.test.ts') && !apart.includes(file))
-  for (const name of [...files, ...compatible].sort()) {
+  for (const name of [...files, ...compatible, ...signingIn].sort()) {
     void t.spawn(
       process.execPath,
       [...process.execArgv, join(folder, name)],

@@ -15,6 +15,7 @@ import { Health } from './health.js'
 import { bumpVersion } from './repository-versions.js'
 import { checkVersion } from './schema.js'
 import { saveReports } from './save-reports.js'
+import { PostgresSignIns } from './sign-ins.js'
 import type { ReportRow } from './status-rows.js'
 import { moveStatuses, PostgresStatuses, removeStatuses } from './statuses.js'
 import { PostgresTokens } from './tokens.js'
@@ -25,6 +26,7 @@ export class PostgresStore implements Store {
   readonly statuses: PostgresStatuses
   readonly tokens: PostgresTokens
   readonly grants: PostgresGrants
+  readonly signIns: PostgresSignIns
   readonly contents: PostgresContents
   readonly #database: PostgresDatabase
   readonly #writer: PostgresWriter<ReportRow, SavedStatus>
@@ -40,6 +42,7 @@ export class PostgresStore implements Store {
     this.statuses = new PostgresStatuses(database, this.#writer, meter, shares.lists)
     this.tokens = new PostgresTokens(database, this.#writer)
     this.grants = new PostgresGrants(database, this.#writer)
+    this.signIns = new PostgresSignIns(database)
     this.contents = new PostgresContents(database)
     meter.gauge('queuedChanges', () => this.#writer.waiting)
     // Measurements are read most when something is wrong, and the rest of them are there all the same.

@@ -79,6 +79,15 @@ const VERSIONS: readonly (readonly string[])[] = [
     'ALTER TABLE commit_status.statuses ADD COLUMN IF NOT EXISTS pending_since bigint',
     'ALTER TABLE commit_status.statuses ADD COLUMN IF NOT EXISTS previous_pending_since bigint',
   ],
+  [
+    // Links that sign people in, and their sessions: SHA-256 of what opens them.
+    `CREATE TABLE IF NOT EXISTS commit_status.sign_ins (
+      digest bytea PRIMARY KEY,
+      kind text NOT NULL CHECK (kind IN ('link', 'session')),
+      user_name bytea NOT NULL,
+      ends_at bigint NOT NULL
+    )`,
+  ],
 ]
 
 /** The version that this program works with. */

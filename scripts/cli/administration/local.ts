@@ -6,6 +6,7 @@ import { openAdministration } from '../../../lib/embedding/open-administration.j
 import { StoreUnavailable } from '../../../lib/errors.js'
 import { silentLogger, type Logger } from '../../../lib/contracts/logger.js'
 import type { GivenSettings } from '../../../lib/stand-alone/settings.js'
+import { signInAddress } from '../../../lib/stand-alone/sign-in.js'
 import { note, warn, type Io } from '../terminal/io.js'
 import { visible } from '../terminal/visible.js'
 import { changeLog, changesOnStandardError } from './change-log.js'
@@ -34,6 +35,7 @@ export async function withLocalAdministration<T>(
   // As in the service: files of the store are its user's alone.
   io.umask(0o077)
   const interruption = new Interruption(io)
+  const address = signInAddress(given.settings)
   try {
     const { signal } = interruption
     const settings = { ...given.settings, ...(elsewhere !== undefined && { store: `level:${elsewhere}` }) }
@@ -41,6 +43,7 @@ export async function withLocalAdministration<T>(
       auditLogger: folder === undefined ? changesOnStandardError(io) : changeLog(io, folder),
       storeLogger: onStandardError(io),
       stopping: signal,
+      ...(address !== undefined && { signInAddress: address }),
     })
     if (isNew && elsewhere === undefined) note(io, `made the store ${settings.store}; no service uses it yet`)
     try {
