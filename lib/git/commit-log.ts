@@ -15,6 +15,10 @@ export interface LoggedCommit {
   readonly time: string
   /** The first paragraph of the message on one line, cut after 200 columns or 600 bytes. */
   readonly subject: string
+  /** Of one that is read alone: the ids of its parents, the first of them. */
+  readonly parents?: readonly string[]
+  /** Of one that is read alone: the lines of its message behind the subject, the first of them, each cut as the subject. */
+  readonly body?: readonly string[]
 }
 
 /** The most bytes of the names of branches. */
@@ -30,6 +34,12 @@ const MAX_BRANCHES = 50
 
 /** git cuts the texts by columns, so that what is of any length is mostly not printed. */
 const FORMAT = '%H%n%<(100,trunc)%an%n%aI%n%<(200,trunc)%s'
+
+/** Of one commit: a line of parents, then the message. */
+const FORMAT_ALONE = `${FORMAT}%n%P%n%b`
+
+/** Of what is printed of one commit. */
+const MAX_LINES = 100
 
 /** Reads what commits say, through the installed git. */
 export class CommitLog {
@@ -59,7 +69,9 @@ export class CommitLog {
     const key = `${identity ?? ''}\n${directory}\n${start.hex} ${skip} ${limit}`
     const known = identity === undefined ? undefined : this.#known.get(key)
     if (known) return known
-    const found = await this.#read(directory, [`--max-count=${limit}`, `--skip=${skip}`, start.hex], skip > QUICK_SKIP)
+    const found = await this.#read(directory, [`--max-count=${limit}`, `--skip=${skip}`, start.hex], {
+      mayTakeLong: skip > QUICK_SKIP,
+    })
     if (identity !== undefined) this.#known.set(key, found)
     return found
   }
@@ -72,7 +84,7 @@ export class CommitLog {
     const key = `${identity ?? ''}\n${directory}\n${commit.hex}`
     const known = identity === undefined ? undefined : this.#known.get(key)
     if (known) return known[0]
-    const [found] = await this.#read(directory, ['--max-count=1', commit.hex])
+    const [found] = await this.#read(directory, ['--max-count=1', commit.hex], { format: FORMAT_ALONE })
     if (found && identity !== undefined) this.#known.set(key, [found])
     return found
   }
@@ -104,23 +116,42 @@ export class CommitLog {
       .filter((name) => name !== '')
   }
 
-  async #read(directory: string, range: readonly string[], mayTakeLong = false): Promise<LoggedCommit[]> {
-    const args = ['log', '-z', '--no-color', '--encoding=UTF-8', `--format=tformat:${FORMAT}`, ...range, '--']
-    const found = new LogRecords()
+  async #read(
+    directory: string,
+    range: readonly string[],
+    { format = FORMAT, mayTakeLong = false },
+  ): Promise<LoggedCommit[]> {
+    const args = ['log', '-z', '--no-color', '--encoding=UTF-8', `--format=tformat:${format}`, ...range, '--']
+    const found = new LogRecords(MAX_LINES)
     const take = (chunk: Buffer): undefined => {
       found.take(chunk)
     }
     const ended = await this.#git.read(directory, args, take, mayTakeLong)
     refuseFailed(directory, ended)
-    return found.records.map(([sha = '', author = '', time = '', subject = '']) => ({ sha, author, time, subject }))
+    return found.records.map(([sha = '', author = '', time = '', subject = '', parents, ...body]) => ({
+      ...{ sha, author, time, subject },
+      // An id that was cut is none.
+      ...(parents !== undefined && {
+        parents: parents.split(' ').filter((id) => parseObjectId(id)),
+        body: trimmed(body),
+      }),
+    }))
   }
+}
+
+/** Without the empty lines at the end. */
+function trimmed(lines: readonly string[]): readonly string[] {
+  return lines.slice(0, lines.findLastIndex((line) => line !== '') + 1)
 }
 
 /** About what commits take in memory. */
 function bytesOf(commits: readonly LoggedCommit[], key: string): number {
   return commits.reduce(
-    (sum, { sha, author, time, subject }) =>
-      sum + 300 + sha.length + time.length + 2 * (author.length + subject.length),
+    (sum, { sha, author, time, subject, parents = [], body = [] }) =>
+      [...parents, ...body].reduce(
+        (length, text) => length + 50 + 2 * text.length,
+        sum + 300 + sha.length + time.length + 2 * (author.length + subject.length),
+      ),
     200 + key.length,
   )
 }

@@ -9,6 +9,12 @@ export class LogRecords {
   #fields: string[] = []
   #kept: Buffer[] = []
   #length = 0
+  readonly #maxFields: number
+
+  /** @param maxFields of a record: in place of those behind them there is a sign */
+  constructor(maxFields: number) {
+    this.#maxFields = maxFields
+  }
 
   take(chunk: Buffer): void {
     let begin = 0
@@ -29,12 +35,17 @@ export class LogRecords {
   }
 
   #endField(): void {
+    if (this.#fields.length < this.#maxFields) this.#fields.push(this.#text())
+    else if (this.#fields.length === this.#maxFields) this.#fields.push('…')
+    this.#kept = []
+    this.#length = 0
+  }
+
+  #text(): string {
     const isCut = this.#length > MAX_FIELD_BYTES
     // A stream leaves out the beginning of a character whose end has not come.
     const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.concat(this.#kept), { stream: isCut })
-    this.#fields.push(isCut ? `${text}…` : text.trimEnd())
-    this.#kept = []
-    this.#length = 0
+    return isCut ? `${text}…` : text.trimEnd()
   }
 
   #endRecord(): void {

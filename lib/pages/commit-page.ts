@@ -3,7 +3,7 @@ import type { LoggedCommit } from '../git/commit-log.js'
 import type { RepositoryName } from '../domain/repository-name.js'
 import { commitAddress } from './commit-url.js'
 import { takeWithin, pagination } from './html/pagination.js'
-import { isolated } from './html/foreign-text.js'
+import { isolated, visible } from './html/foreign-text.js'
 import { html, type Content, type Html } from './html/html.js'
 import type { Page } from './html/layout.js'
 import { durationText, lastingText, reportLine, shortened, stateSign, stateTitle, timeText } from './html/text.js'
@@ -37,21 +37,25 @@ export function commitPage(view: CommitView): Page {
   const id = `Commit ${sha.slice(0, 10)}`
   const statuses = byUrgency(list.statuses).slice(skip)
   return {
-    title: `${stateTitle(list.state)}: ${subject || id}`,
+    title: `${stateTitle(list.state)}: ${shortened(subject, MAX_TITLE) || id}`,
     trail: [
       [name.full, repository],
       [sha.slice(0, 10), here],
     ],
     content: (rowBytes) => {
-      const shown = takeWithin(statuses, rowBytes, (status) => shortRow(status, view.now))
+      const body = skip === 0 ? messageBody(commit?.body ?? [], rowBytes - MAX_ROW_BYTES) : html``
+      const bytes = rowBytes - Buffer.byteLength(body.toString())
+      const shown = takeWithin(statuses, bytes, (status) => shortRow(status, view.now))
       const rest = statuses.length - shown.length
       const next = `${here}?skip=${skip + shown.length}`
       return html`<h1>${subject ? isolated(subject) : id}</h1>
         <p class="quiet facts">
           ${commit && html`<span>${isolated(commit.author)} · ${timeText(commit.time, view.now)}</span>`}
-          <span class="sha">${sha}</span>
-          ${commitUrl !== undefined && browserLink(commitAddress(commitUrl, name, sha))}
+          ${parentLinks(commit?.parents ?? [])}
+          ${commitUrl !== undefined && html`<a href="${commitAddress(commitUrl, name, sha)}">In the repository browser</a>`}
         </p>
+        <p><code class="id">${sha}</code></p>
+        ${body}
         <div class="top">${stateSign(list.state)} <span>${counted(view)}</span>${reloading(view, here)}</div>
         ${statusRows(view, shown)}
         ${pagination(skip > 0 && ['prev', here, 'The first ones'], rest > 0 && ['next', next, `${rest} more`])}`
@@ -59,8 +63,29 @@ export function commitPage(view: CommitView): Page {
   }
 }
 
-function browserLink(address: string): Html {
-  return html`<a href="${address}">In the repository browser</a>`
+/** Links of few bytes, read from the address of the page. */
+function parentLinks(parents: readonly string[]): Content {
+  if (parents.length === 0) return undefined
+  const links = parents
+    .slice(0, MAX_PARENTS)
+    .map((parent) => html` <a class="sha" href="${parent}">${parent.slice(0, 10)}</a>`)
+  return html`<span
+    >${parents.length === 1 ? 'Parent' : 'Parents'}${links}${parents.length > MAX_PARENTS && ' …'}</span
+  >`
+}
+
+/** What the message says behind its subject: folded where it is long, since the statuses are what people come for. */
+function messageBody(lines: readonly string[], bytes: number): Html {
+  const short = lines.map((line) => visible(shortened(line, MAX_BODY_LINE)))
+  const { length: count } = takeWithin(short, Math.min(bytes, MAX_BODY_BYTES), (line) => html`${line}`)
+  if (count === 0) return html``
+  const shown = [...short.slice(0, count), ...(count < lines.length ? ['…'] : [])].join('\n')
+  const text = html`<pre class="message" dir="auto" tabindex="0">${shown}</pre>`
+  if (lines.length <= FOLDED_LINES) return text
+  return html`<details>
+    <summary>Message</summary>
+    ${text}
+  </details>`
 }
 
 function statusRows(view: CommitView, rows: readonly Html[]): Html {
@@ -102,15 +127,29 @@ export function commitFragment({ base, name, sha, list, hidden, origin }: Commit
   </div> `
 }
 
-/** Past this the description is cut, which else may be longer still. */
-const MAX_ROW_BYTES = 12_000
-const SHORT_DESCRIPTION = 100
+/** Past this the texts of a row are cut; it may have one more address. */
+const MAX_ROW_BYTES = 12_500
+const SHORT_TEXT = 60
+
+/** Characters of a subject in the title of a window. */
+const MAX_TITLE = 100
+
+const MAX_PARENTS = 4
+
+/** Of the message, and characters of a line of it. */
+const MAX_BODY_BYTES = 6_000
+const MAX_BODY_LINE = 250
+
+/** More lines than this are folded. */
+const FOLDED_LINES = 6
 
 /** As much of it as leaves room for the rest of a page. */
 function shortRow(status: ShownStatus, now: number): Html {
   const row = toRow(status, now)
-  if (Buffer.byteLength(row.toString()) <= MAX_ROW_BYTES || status.description === null) return row
-  return toRow({ ...status, description: shortened(status.description, SHORT_DESCRIPTION) }, now)
+  if (Buffer.byteLength(row.toString()) <= MAX_ROW_BYTES) return row
+  const { context, description } = status
+  const short = { context: shortened(context, SHORT_TEXT), description: shortened(description ?? '', SHORT_TEXT) }
+  return toRow({ ...status, ...short }, now)
 }
 
 function toRow(status: ShownStatus, now: number): Html {
@@ -119,7 +158,7 @@ function toRow(status: ShownStatus, now: number): Html {
     ${stateSign(state)}
     <span class="what"
       ><strong>${isolated(context)}</strong> ${target_url !== null && html`· ${link(target_url, 'Details', context)}`}
-      ${description !== null && html`<span class="more">${isolated(description)}</span>`}</span
+      ${description !== null && description !== '' && html`<span class="more">${isolated(description)}</span>`}</span
     >
     <span class="when">${whenOf(status, now)}</span>
   </li>`
@@ -144,7 +183,7 @@ function link(address: string, text: Content, of?: string): Content {
   const isSafe = /^https?:\/\/[^\s]/i.test(address) && URL.canParse(address)
   if (!isSafe) return text
   return html`<a href="${address}" rel="noopener noreferrer nofollow"
-    >${text}${of !== undefined && html`<span class="sr"> of ${isolated(of)}</span>`}</a
+    >${text}${of !== undefined && html`<span class="sr"> of ${isolated(shortened(of, SHORT_TEXT))}</span>`}</a
   >`
 }
 

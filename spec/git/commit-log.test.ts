@@ -26,9 +26,9 @@ for (const format of ['sha1', 'sha256'] as const) {
     const all = commits.toReversed()
     t.strictSame([await of(0, 100), await of(1, 2), await of(5, 10)], [all, all.slice(1, 3), []])
     t.strictSame(
-      (await log.list(repository, latest, { skip: 0, limit: 1 }))[0],
+      { ...(await log.list(repository, latest, { skip: 0, limit: 1 }))[0], parents: [all[1]], body: [] },
       await log.one(repository, latest),
-      'each as it is by itself',
+      'each as it is by itself, where its parents and the rest of its message are told too',
     )
   })
 }

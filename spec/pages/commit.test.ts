@@ -46,6 +46,33 @@ t.test(
   },
 )
 
+t.test('It has the rest of the message, the parents, and the whole id in a place of its own', async (t) => {
+  const { service, home, directory, sha } = await pagesOf(t)
+  const of = async (message: string, ...parents: string[]) => {
+    const tree = await git('-C', directory, 'rev-parse', 'main^{tree}')
+    const given = parents.flatMap((parent) => ['-p', parent])
+    const commit = await gitWithInput(message, '-C', directory, 'commit-tree', tree, ...given)
+    return { commit, text: (await visit(service, `${home}/commits/${commit}`)).text }
+  }
+  const first = await visit(service, `${home}/commits/${sha}`)
+  t.notMatch(first.text, /Parent|class="message"/)
+  const short = await of('Subject\n\nWhy <b>\u202e\n  indented\n\nFixes: 7\n\n', sha)
+  t.match(short.text, '>Why &lt;b&gt;\ufffd\n  indented\n\nFixes: 7</pre>')
+  t.match(short.text, `>Parent <a class="sha" href="${sha}">${sha.slice(0, 10)}</a></span`)
+  t.match(short.text, `<code class="id">${short.commit}</code>`)
+  t.notMatch(short.text, '<details')
+  const others = await Promise.all(['1', '2', '3', '4'].map(async (text) => (await of(text, sha)).commit))
+  const merge = await of(`Merge\n\n${'a line\n'.repeat(7)}`, sha, ...others)
+  t.match(merge.text, /<details>\s*<summary>Message<\/summary>/)
+  t.match(merge.text, new RegExp(`Parents(?: <a[^>]*>\\w{10}</a>){4} …`))
+  const long = await of(`Long\n\n${'x'.repeat(60).concat('\n').repeat(5000)}`, sha)
+  t.match(long.text, /x\n…<\/pre>/)
+  const wide = await of(`Wide\n\n${'"'.repeat(100_000)}\n${'\n'.repeat(200)}y`, sha)
+  t.match(wide.text, `${'&quot;'.repeat(250)}…\n\n`)
+  for (const { text } of [long, wide]) t.ok(Buffer.byteLength(text) <= 20_000)
+  t.notMatch((await visit(service, `${home}/commits/${long.commit}?skip=1`)).text, 'xxx', 'on the first page alone')
+})
+
 t.test('It leads to the repository browser that the settings name, and every page has their title', async (t) => {
   const commitUrl = 'https://git.example.com/?p={repo}.git;a=commit&h={id}'
   const { service, commit, sha } = await pagesOf(t, { settings: { commitUrl, title: 'ACME' } })

@@ -11,7 +11,13 @@ const quotes = (count: number): string => '"'.repeat(count)
 
 t.test('Every page has 20 kB at most, whatever the texts in it, and nothing is passed over', async (t) => {
   const { limits } = readSettings({ environment: {}, home: '/', directory: '/' })
-  const service = await startService(t, { settings: { limits: { ...limits, tokens: 200 } } })
+  const service = await startService(t, {
+    settings: {
+      title: quotes(60),
+      commitUrl: `https://${'x'.repeat(480)}/{repo}/{id}`,
+      limits: { ...limits, tokens: 200 },
+    },
+  })
   const owner = 'o'.repeat(100)
   const names = Array.from({ length: 25 }, (_, at) => `${owner}/${String(at).padStart(2, '0')}${'r'.repeat(98)}`)
   const [name = ''] = names
@@ -19,7 +25,7 @@ t.test('Every page has 20 kB at most, whatever the texts in it, and nothing is p
   const longRef = Array.from({ length: 5 }, () => quotes(170)).join('/')
   for (const each of names) {
     const { directory, sha } = await makeRepositoryWithCommit(service.repositories, each, { public: true })
-    const head = `committer ${quotes(100)} <x@x> 1800000000 +0000\ndata 200\n${quotes(200)}\n`
+    const head = `committer ${quotes(100)} <x@x> 1800000000 +0000\ndata 2402\n${quotes(200)}\n\n${quotes(2200)}\n`
     const commits = Array.from({ length: 60 }, (_, at) => {
       return `commit refs/heads/main\n${head}${at === 0 ? `from ${sha}\n` : ''}`
     })
