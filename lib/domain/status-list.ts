@@ -60,7 +60,10 @@ export interface ListedStatus {
   parse(): ReportedStatus
 }
 
-/** A `StatusList` as it is sent, JSON in UTF-8. To be closed once, whether or not it has been read. */
+/**
+ * A `StatusList` as it is sent, JSON in UTF-8 with a line feed at its end. To be closed once, whether or not it has
+ * been read.
+ */
 export interface SentList {
   /** Digest of the statuses: the same for the same list, in every process and store. 22 characters of base64url. */
   readonly digest: string
@@ -132,7 +135,8 @@ export const LARGE_LIST_BYTES = 512 * 1024
 
 const DIGEST_LETTERS = 22
 
-const END = ']}'
+/** With a line feed, for terminals. */
+const END = ']}\n'
 const COMMA = Buffer.from(',')
 
 /** What stands before the first status of a list. */

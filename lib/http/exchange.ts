@@ -141,7 +141,7 @@ export class Exchange {
   #send({ status, body, digest, headers }: Answer): number {
     const all = this.#headers(digest, headers)
     if (this.#isKnown(all)) return 304
-    const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body))
+    const bytes = Buffer.isBuffer(body) ? body : jsonBytes(body)
     all['Content-Type'] ??= 'application/json; charset=utf-8'
     all['Content-Length'] = bytes.length
     this.#response.writeHead(status, all)
@@ -220,6 +220,11 @@ export class Exchange {
       this.#logger.info({ ...facts, ...error.attempt }, 'failed authentication attempt')
     else this.#logger.debug(facts, 'request')
   }
+}
+
+/** What is sent of an answer; with a line feed at its end, for terminals. */
+export function jsonBytes(body: object): Buffer {
+  return Buffer.from(`${JSON.stringify(body)}\n`)
 }
 
 /** @param headers `undefined` of what a host hands over that is no request of node:http */

@@ -202,7 +202,7 @@ const unparsed = new Map<string | undefined, ErrorCode>([
 
 /** What node:http could not parse, or hands over, has no request to answer to, yet every answer has the error body. */
 function bytesOf({ status, message }: ServiceError, more: Readonly<Record<string, string>> = {}): string {
-  const body = JSON.stringify({ error: message })
+  const body = `${JSON.stringify({ error: message })}\n`
   const headers = [
     `HTTP/1.1 ${status} ${String(STATUS_CODES[status])}`,
     'Connection: close',

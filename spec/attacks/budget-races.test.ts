@@ -40,7 +40,7 @@ for (const [kind, guess] of Object.entries(guesses)) {
       )
       t.strictSame(
         new Set(stopped.map(({ text }) => text)),
-        new Set(['{"error":"too many failed authentication attempts"}']),
+        new Set(['{"error":"too many failed authentication attempts"}\n']),
       )
 
       t.equal(

@@ -18,7 +18,7 @@ t.test('100 dear verdicts at once make nobody else wait, and 50 patterns of 127 
   const { verdict, meanwhile } = await serve(t)
   const patterns = Array.from({ length: 50 }, () => `require=${'*a'.repeat(127)}`).join('&')
   const refused = await answer(verdict(patterns))
-  t.match(refused, { status: 422, text: '{"error":"require must have at most 100 * altogether"}' })
+  t.match(refused, { status: 422, text: '{"error":"require must have at most 100 * altogether"}\n' })
   const answers = await meanwhile(
     async () => await Promise.all(Array.from({ length: 100 }, async (_, n) => await answer(asked(verdict, n)))),
   )

@@ -143,7 +143,7 @@ t.test('Headers and query members called like what objects inherit change nothin
     })
     t.strictSame(
       [answer.status, answer.text, answer.headers.get('x-request-id')],
-      [200, '{"state":null,"statuses":[]}', name],
+      [200, '{"state":null,"statuses":[]}\n', name],
     )
     refused(
       t,

@@ -62,9 +62,9 @@ t.test('With next, the handler answers what is under /api/v1/ and calls next for
     service.handler(request, response, () => response.end(`the host: ${request.method ?? ''} ${request.url ?? ''}`))
   })
   const get = async (path: string) => await (await fetch(url + path)).text()
-  t.equal(await get(`/api/v1/repos/alice/hello/commits/${sha}/statuses`), '{"state":null,"statuses":[]}')
+  t.equal(await get(`/api/v1/repos/alice/hello/commits/${sha}/statuses`), '{"state":null,"statuses":[]}\n')
   for (const path of ['/api/v1', '/api/v1/', '/api/v1/nowhere', '/api/v1?x'])
-    t.equal(await get(path), '{"error":"not found"}', path)
+    t.equal(await get(path), '{"error":"not found"}\n', path)
   for (const path of [
     '/',
     '/healthz',
@@ -82,8 +82,8 @@ t.test('Without next, the handler answers everything, /healthz included', async 
   const url = await listen(t, (request, response) => {
     service.handler(request, response)
   })
-  t.equal(await (await fetch(`${url}/healthz`)).text(), '{"status":"ok"}')
-  t.equal(await (await fetch(`${url}/`)).text(), '{"error":"not found"}')
+  t.equal(await (await fetch(`${url}/healthz`)).text(), '{"status":"ok"}\n')
+  t.equal(await (await fetch(`${url}/`)).text(), '{"error":"not found"}\n')
 })
 
 t.test('Options carry the names of the settings; those left out have the defaults', async (t) => {

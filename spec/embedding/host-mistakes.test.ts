@@ -169,7 +169,7 @@ t.test('A target in absolute form is accepted (RFC 9112, 3.2.2)', async (t) => {
   }
   t.equal(
     await get(`http://git.example/api/v1/repos/alice/hello/commits/${sha}/statuses`),
-    '{"state":null,"statuses":[]}',
+    '{"state":null,"statuses":[]}\n',
   )
   t.equal(await get('http://git.example/alice/hello.git'), '{"host":true}')
 })

@@ -235,7 +235,7 @@ t.test('Every answer is JSON that says so, with nosniff, a length and no cookie'
 t.test('GET /healthz answers 200 {"status":"ok"}, without a token', async (t) => {
   const { service } = await hostCommit(t)
   const answer = await service.call('GET', '/healthz')
-  t.strictSame([answer.status, answer.text], [200, '{"status":"ok"}'])
+  t.strictSame([answer.status, answer.text], [200, '{"status":"ok"}\n'])
 })
 
 t.test('Requests on one connection are answered in their order', async (t) => {

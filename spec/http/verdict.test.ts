@@ -14,12 +14,14 @@ function verdictOf({ service, repository, sha, token }: HostedCommit) {
 t.test('The verdict of a commit, with what was required', async (t) => {
   const hosted = await hostCommit(t, { private: true })
   const verdict = verdictOf(hosted)
-  t.match(await verdict(), { status: 200, text: '{"verdict":"pending","required":[]}' })
+  t.match(await verdict(), { status: 200, text: '{"verdict":"pending","required":[]}\n' })
   await hosted.report({ state: 'success', context: 'build' })
-  t.match(await verdict(), { status: 200, text: '{"verdict":"success","required":[]}' })
+  t.match(await verdict(), { status: 200, text: '{"verdict":"success","required":[]}\n' })
   t.match(await verdict('?require=build&require=test/*&by=alice&stale=6h'), {
     status: 200,
-    text: '{"verdict":"pending","required":[{"require":"build","state":"success"},{"require":"test/*","state":null}]}',
+    text:
+      '{"verdict":"pending","required":[{"require":"build","state":"success"},{"require":"test/*","state":null}]}' +
+      '\n',
   })
   await hosted.report({ state: 'error', context: 'test/x' })
   t.match((await verdict('?require=build&require=test/*')).body, { verdict: 'failure' })

@@ -99,7 +99,7 @@ t.test('Without pages there are none', async (t) => {
   const service = await startService(t, { settings: { pages: 'off' } })
   for (const path of ['/', '/repos/alice/hello', '/settings/tokens', '/sign-in', '/style.css', '/marks.js']) {
     const { status, text } = await visit(service, path)
-    t.strictSame([status, text], [404, '{"error":"not found"}'], path)
+    t.strictSame([status, text], [404, '{"error":"not found"}\n'], path)
   }
   await t.rejects(service.admin.createSignIn('alice'), /nobody signs in by links here/)
 })

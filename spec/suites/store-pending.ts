@@ -65,7 +65,7 @@ export function pendingSuite(t: Test, factory: StoreFactory): void {
     const same = async (words: string): Promise<void> => {
       const shown = (await store.statuses.list(repository, commit)).map(toApiStatus)
       const { bytes } = await wholeList(store, repository, commit)
-      t.equal(bytes.toString(), JSON.stringify({ state: 'pending', statuses: shown }), words)
+      t.equal(bytes.toString(), `${JSON.stringify({ state: 'pending', statuses: shown })}\n`, words)
     }
     for (const state of ['pending', 'success'] as const) {
       for (const [index, reporter] of reporters.entries()) {

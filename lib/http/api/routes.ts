@@ -10,7 +10,7 @@ import type { StatusReports } from '../../service/status-reports.js'
 import type { Authentication } from '../authentication.js'
 import { readJson, receiveReport } from '../body.js'
 import { digestOf } from '../digest.js'
-import { errorAnswer, listAnswer, type Answer } from '../exchange.js'
+import { errorAnswer, jsonBytes, listAnswer, type Answer } from '../exchange.js'
 import { originForm, queryOf } from '../request-target.js'
 import type { Operation, Request, Surface } from '../surface.js'
 
@@ -132,7 +132,7 @@ export function strictApi({ lists, reports, authentication, inFlight, unavailabl
 
 /** A JSON answer with an entity tag. */
 function tagged(content: object): Answer {
-  const body = Buffer.from(JSON.stringify(content))
+  const body = jsonBytes(content)
   return { status: 200, body, digest: digestOf(body) }
 }
 

@@ -6,7 +6,7 @@ import type { CommitStatus } from '../../domain/commit-status.js'
 import type { ListedStatus, ReportedStatus, SentList, StatusList } from '../../domain/status-list.js'
 import { chain, closing, type MaybePromise } from '../../concurrency/maybe-promise.js'
 import { digestOf } from '../digest.js'
-import type { Answer } from '../exchange.js'
+import { jsonBytes, type Answer } from '../exchange.js'
 import type { Page } from './paging.js'
 
 /** Of the largest answer that is remembered. */
@@ -78,7 +78,7 @@ export class Listing {
   #make(key: string, list: SentList, form: ListForm): Promise<Answer> {
     const making = shownOf(list, form)
       .then((shown) => {
-        const body = Buffer.from(JSON.stringify(form.body(shown)))
+        const body = jsonBytes(form.body(shown))
         const digest = digestOf(key)
         const answer = { status: 200, body, digest, headers: form.headers(shown) }
         this.#answers.set(key, answer)
