@@ -7,7 +7,7 @@ export interface Setting {
   readonly key: string
   readonly environment: `COMMIT_STATUS_${string}`
   readonly default: SettingValue
-  /** JSON schema of the value. */
+  /** JSON schema of the value; a message says what its description says, in place of a pattern or a format. */
   readonly rule: { readonly type: 'string' | 'integer' | 'array'; readonly [keyword: string]: unknown }
   /** For the pages and `serve --help`. */
   readonly meaning: string
@@ -44,9 +44,9 @@ const table = [
     default: 'level:./data/store',
     rule: {
       type: 'string',
+      description: 'level: and a folder, or postgres://USER:PASSWORD@HOST/DATABASE',
       pattern: '^(?:level:.|postgres(?:ql)?://.)',
-      // In messages its name says what is wanted.
-      format: 'postgres://USER:PASSWORD@HOST/DATABASE',
+      format: 'store-address',
       maxLength: 4096,
     },
     meaning: '`level:` and the folder of the store, or `postgres://…`, the URL of a database for several machines',
@@ -56,7 +56,11 @@ const table = [
     key: 'trustedProxies',
     environment: 'COMMIT_STATUS_TRUSTED_PROXIES',
     default: [],
-    rule: { type: 'array', items: { type: 'string', format: 'address-or-cidr' }, maxItems: 1000 },
+    rule: {
+      type: 'array',
+      items: { type: 'string', description: 'an IP address or a range, 10.0.0.0/8', format: 'address-or-cidr' },
+      maxItems: 1000,
+    },
     meaning: 'reverse proxies whose `X-Forwarded-For` is believed: addresses or CIDR ranges, separated by commas',
     isOption: true,
   },
@@ -87,7 +91,7 @@ const table = [
     key: 'signIn.header',
     environment: 'COMMIT_STATUS_SIGN_IN_HEADER',
     default: '',
-    rule: { type: 'string', pattern: '^(?:[A-Za-z][A-Za-z0-9-]{0,63})?$' },
+    rule: { type: 'string', description: 'the name of a header', pattern: '^(?:[A-Za-z][A-Za-z0-9-]{0,63})?$' },
     meaning:
       'header in which an authenticating reverse proxy of `trustedProxies` names the user, `Remote-User`; empty: ' +
       'people sign in by links that `commit-status sign-in` prints',
@@ -103,14 +107,23 @@ const table = [
     key: 'signIn.url',
     environment: 'COMMIT_STATUS_SIGN_IN_URL',
     default: '',
-    rule: { type: 'string', pattern: '^(?:$|https?://.|/)', maxLength: 2048 },
+    rule: {
+      type: 'string',
+      description: 'an http or https address, or a path',
+      pattern: '^(?:$|https?://.|/)',
+      maxLength: 2048,
+    },
     meaning: 'where the pages send who wants to sign in; empty: to how a link is got',
   },
   {
     key: 'tokenPrefix',
     environment: 'COMMIT_STATUS_TOKEN_PREFIX',
     default: 'cst',
-    rule: { type: 'string', pattern: '^[a-z][a-z0-9]{1,15}$' },
+    rule: {
+      type: 'string',
+      description: '2 to 16 small letters and digits, a letter first',
+      pattern: '^[a-z][a-z0-9]{1,15}$',
+    },
     meaning: 'prefix of every token, before the `_`',
     isOption: true,
   },
@@ -144,7 +157,12 @@ const table = [
     default: [],
     rule: {
       type: 'array',
-      items: { type: 'string', pattern: '^(?:[\\w.-]+|\\[[\\da-fA-F:.]+\\])(?::\\d{1,5})?$', maxLength: 255 },
+      items: {
+        type: 'string',
+        description: 'a host name, with a port where there is one',
+        pattern: '^(?:[\\w.-]+|\\[[\\da-fA-F:.]+\\])(?::\\d{1,5})?$',
+        maxLength: 255,
+      },
       maxItems: 100,
     },
     meaning: "host names, with a port where there is one, whose `/api/v1` is Gitea's: for Flux",
@@ -156,6 +174,7 @@ const table = [
     default: '',
     rule: {
       type: 'string',
+      description: 'an http or https address without a query, and without // in its path',
       pattern: '^(?:https?://[\\w.:\\[\\]-]+(?:/[\\w/.~%-]*)?)?$',
       format: 'path-without-//',
       maxLength: 1000,
@@ -273,7 +292,12 @@ const table = [
     key: 'metrics',
     environment: 'COMMIT_STATUS_METRICS',
     default: 'off',
-    rule: { type: 'string', format: 'metrics-address', maxLength: 300 },
+    rule: {
+      type: 'string',
+      description: 'off, main, or an address like 127.0.0.1:9464',
+      format: 'metrics-address',
+      maxLength: 300,
+    },
     meaning:
       "`GET /metrics` for Prometheus: `off`, `main` (on the API's port, for everybody) or an address, `127.0.0.1:9090`",
   },

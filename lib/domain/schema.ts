@@ -3,6 +3,14 @@ import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv'
 /** What is wrong with a value, and where. */
 export type SchemaError = ErrorObject
 
+/** What a value must be, in words: never by a regular expression. */
+export function ruleText({ keyword, params, parentSchema, message }: SchemaError): string {
+  const description: unknown = parentSchema?.['description']
+  if (/^(?:pattern|format)$/.test(keyword) && typeof description === 'string') return `must be ${description}`
+  const allowed: unknown = params['allowedValues']
+  return Array.isArray(allowed) ? `must be one of ${allowed.join(', ')}` : String(message)
+}
+
 /**
  * A JSON schema of this program's own, to check values by. It is made ready at its first use: that takes milliseconds,
  * and a command needs few of all there are.

@@ -11,9 +11,10 @@ import type { FailureBudget } from '../contracts/failure-budget.js'
 import type { Logger } from '../contracts/logger.js'
 import type { Repositories } from '../contracts/repositories.js'
 import type { Store } from '../contracts/store.js'
-import { Schema, type SchemaError } from '../domain/schema.js'
+import { ruleText, Schema, type SchemaError } from '../domain/schema.js'
 import { isCommitUrl } from '../pages/commit-url.js'
 import { isStoreAddress } from '../store/address.js'
+import { shownValue } from './shown-value.js'
 
 /** Pages in a host, which identifies the visitor. */
 export interface HostPages {
@@ -113,7 +114,7 @@ const values = new Schema<object>(
     formats: {
       'address-or-cidr': isTrustedProxy,
       'path-without-//': isPathWithoutDoubleSlash,
-      'postgres://USER:PASSWORD@HOST/DATABASE': isStoreAddress,
+      'store-address': isStoreAddress,
     },
   },
 )
@@ -178,7 +179,8 @@ function isPart(name: string, value: unknown): boolean {
   return true
 }
 
-function describeError({ instancePath, keyword, params, message = '' }: SchemaError): string {
+function describeError(error: SchemaError): string {
+  const { instancePath, keyword, params } = error
   const [name = '', ...rest] = instancePath.slice(1).split('/')
   if (keyword === 'additionalProperties') {
     const unknown = [name, ...rest, String(params['additionalProperty'])].filter(Boolean).join('.')
@@ -187,7 +189,7 @@ function describeError({ instancePath, keyword, params, message = '' }: SchemaEr
   const key = [name, ...rest].join('.')
   const methods = rest.length === 0 ? PARTS[name] : undefined
   const or = methods ? ` or be ${objectWith(methods)}` : ''
-  return `createCommitStatusService: the option ${key} ${message}${or}`
+  return `createCommitStatusService: the option ${key} ${ruleText(error)}${or}; got ${shownValue(key, error.data)}`
 }
 
 function objectWith(methods: readonly string[]): string {

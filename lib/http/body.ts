@@ -13,6 +13,8 @@ const MAX_BYTES = 16_384
 /** A body that takes longer is late: with the head of a report held open, a right could be kept that was revoked. */
 const LATE_MILLISECONDS = 10
 
+const BODY_IS_GONE = 'the body was read by somebody else: mount the service before anything that reads request bodies'
+
 /** A byte order mark stays, so that JSON refuses it. */
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
@@ -75,7 +77,8 @@ export async function readForm(request: IncomingMessage, response: ServerRespons
  */
 export async function readBytes(request: IncomingMessage, response: ServerResponse): Promise<Buffer> {
   if (request.readableDidRead)
-    throw new Error('the body was read by somebody else: mount the service before anything that reads request bodies')
+    // Said to the client too: whoever embeds the service may have no log, and it is about nothing else.
+    throw new ServiceError('internal', { text: BODY_IS_GONE, cause: new Error(BODY_IS_GONE) })
   const length = request.headers['content-length']
   if (!(Number(length) > MAX_BYTES)) invite(request, response)
   try {

@@ -7,8 +7,9 @@ import type { CompatibleApiName } from '../http/compatible/apis.js'
 import { isPathWithoutDoubleSlash } from '../http/public-address.js'
 import { isCommitUrl } from '../pages/commit-url.js'
 import { closest } from '../domain/closest.js'
-import { Schema, type SchemaError } from '../domain/schema.js'
-import { isStoreAddress, schemeOnly } from '../store/address.js'
+import { ruleText, Schema, type SchemaError } from '../domain/schema.js'
+import { shownValue } from '../embedding/shown-value.js'
+import { isStoreAddress } from '../store/address.js'
 import type { ServerLimits } from './http-server.js'
 
 /** The settings of a stand-alone service; config/README.md says what each means. */
@@ -58,7 +59,7 @@ const valid = new Schema<Settings>(schema, {
     'path-without-//': isPathWithoutDoubleSlash,
     'metrics-address': isMetricsAddress,
     'https://git.example.com/{repo}/commit/?id={id}': isCommitUrl,
-    'postgres://USER:PASSWORD@HOST/DATABASE': isStoreAddress,
+    'store-address': isStoreAddress,
   },
 })
 
@@ -111,7 +112,7 @@ export function readGivenSettings({ environment, home, directory, ...files }: Se
     if (!setting) {
       const variables = [...settings.map((known) => known.environment), ...OTHER_VARIABLES]
       throw new SettingsError(
-        `unknown setting ${name} = ${shown(text)}: no setting has this variable${meant(name, variables)}`,
+        `unknown setting ${name} = ${shownValue(name, text)}: no setting has this variable${meant(name, variables)}`,
       )
     }
     check(put(tree, setting.key, below(directory, setting, fromText(setting, text))), name)
@@ -138,7 +139,8 @@ function check(tree: Tree, source: string): Settings {
   throw new SettingsError(valid.errors.map((error) => describeSettingsError(error, source)).join())
 }
 
-function describeSettingsError({ instancePath, keyword, params, data, message }: SchemaError, source: string): string {
+function describeSettingsError(error: SchemaError, source: string): string {
+  const { instancePath, keyword, params, data } = error
   const key = instancePath.slice(1).replaceAll('/', '.')
   if (keyword === 'additionalProperties' && isTree(data)) {
     const last = String(params['additionalProperty'])
@@ -147,21 +149,9 @@ function describeSettingsError({ instancePath, keyword, params, data, message }:
       unknown,
       settings.flatMap((setting) => [setting.key, setting.key.replace(/\..*/, '')]),
     )
-    return `unknown setting ${unknown} (${source}) = ${shown(data[last])}: no setting has this name${like}`
+    return `unknown setting ${unknown} (${source}) = ${shownValue(last, data[last])}: no setting has this name${like}`
   }
-  const allowed: unknown = params['allowedValues']
-  const rule = Array.isArray(allowed) ? `must be one of ${allowed.join(', ')}` : String(message)
-  return `bad setting ${key} (${source}) = ${key === 'store' ? schemeShown(data) : shown(data)}: ${rule}`
-}
-
-/** Shows a value, unless it may have been meant for the store: somebody's password may be in it. */
-function shown(value: unknown): string {
-  const text = JSON.stringify(value)
-  return /@|postgres|password/i.test(text) ? schemeShown(value) : text
-}
-
-function schemeShown(value: unknown): string {
-  return JSON.stringify(schemeOnly(typeof value === 'string' ? value : ''))
+  return `bad setting ${key} (${source}) = ${shownValue(key, data)}: ${ruleText(error)}`
 }
 
 function readFile(path: string, isOptional: boolean): Tree | undefined {

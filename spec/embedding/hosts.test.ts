@@ -105,5 +105,6 @@ t.test('A body that the host has read before is a fault with a clear log line, n
     body: { state: 'success' },
   })
   t.equal(answer.status, 500)
+  t.match(answer.body, { error: /mount the service before anything/ }, 'also for a host without a logger')
   t.match(lines, [{ facts: { err: { message: /before anything that reads request bodies/ } } }])
 })

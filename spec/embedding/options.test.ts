@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
+import { errorMessage } from '../../lib/errors.js'
 import { createCommitStatusService, type CommitStatusOptions } from '../../lib/index.js'
 
 const create = async (options: unknown) => await createCommitStatusService(options as CommitStatusOptions)
@@ -7,6 +8,8 @@ const create = async (options: unknown) => await createCommitStatusService(optio
 t.test('Unknown options or a part of the wrong shape: a TypeError at creation that names the option', async (t) => {
   const folder = t.testdir({ repositories: {} })
   const good = { repositories: join(folder, 'repositories'), store: `level:${join(folder, 'store')}` }
+  const itself: Record<string, unknown> = {}
+  itself['itself'] = itself
   const wrong: [unknown, RegExp][] = [
     [undefined, /options/],
     ['/srv/git', /options/],
@@ -29,7 +32,13 @@ t.test('Unknown options or a part of the wrong shape: a TypeError at creation th
     [{ ...good, authFailures: { limit: 0 } }, /option authFailures\.limit/],
     [{ ...good, authFailures: { window: 5 } }, /no option authFailures\.window/],
     [{ ...good, authFailures: { windowSeconds: '5' } }, /option authFailures\.windowSeconds/],
-    [{ ...good, limits: 5 }, /option limits/],
+    [{ ...good, limits: 5 }, /option limits must be object; got 5$/],
+    [{ ...good, compatibleApis: ['svn'] }, /must be one of github, gitea, gitlab; got "svn"$/],
+    [{ ...good, publicUrl: 'status.example.com' }, /must be an http or https address .*; got "status\.example\.com"$/],
+    [{ ...good, tokenPrefix: 'x'.repeat(500) }, /got "x{199}…$/],
+    [{ ...good, tokenPrefix: () => 'cst' }, /got function$/],
+    [{ ...good, trustedProxies: itself }, /got an object$/],
+    [{ ...good, tokenPrefix: 'postgres://u:secret@host' }, /got "postgres:\*\*\*"$/],
     [{ ...good, limits: { requests: 0 } }, /option limits\.requests must be >= 1/],
     [{ ...good, limits: { connections: 5 } }, /no option limits\.connections/],
     [{ ...good, metrics: 'main' }, /option metrics must be boolean/],
@@ -41,6 +50,8 @@ t.test('Unknown options or a part of the wrong shape: a TypeError at creation th
   ]
   for (const [options, message] of wrong)
     await t.rejects(create(options), { name: 'TypeError', message }, String(message))
+  for (const [options] of wrong)
+    t.notMatch(await create(options).catch(errorMessage), /pattern|format "/, 'no regular expression')
 })
 
 t.test('A missing repositories folder: an error at creation that names it', async (t) => {
