@@ -1,3 +1,4 @@
+import type { Access } from '../contracts/access-policy.js'
 import type { StoredStatus } from '../domain/commit-status.js'
 import type { TokenRecord, TokenUse } from '../contracts/records.js'
 import type { StoreCounts, StoreFindings } from '../contracts/store-administration.js'
@@ -29,6 +30,15 @@ export interface ListedRepositories {
   readonly repositories: readonly ListedRepository[]
   /** What of the folder could not be read, in words; what is below it is not listed. */
   readonly problems: readonly string[]
+}
+
+/** What a user may do with a repository, and why. */
+export interface CheckedAccess {
+  readonly access: Access
+  /** Each gives a right, the highest first; `grant`: on what. */
+  readonly rights: readonly { readonly access: Access; readonly by: 'owner' | 'public' | { readonly grant: string } }[]
+  /** Whether there is such a repository. */
+  readonly exists: boolean
 }
 
 /** What the store has of a repository. */
@@ -68,6 +78,7 @@ export interface Administration {
   revokeAccess(on: string, user: string, by?: Actor): Promise<void>
   /** @param on `null`: every grant; `owner`: its repositories' grants too */
   listAccess(on: string | null): Promise<ListedGrant[]>
+  checkAccess(user: string, repository: string): Promise<CheckedAccess>
   listRepositories(): Promise<ListedRepositories>
   setVisibility(repository: string, visibility: 'public' | 'private', by?: Actor): Promise<void>
   countRepository(repository: string): Promise<RepositoryCounts>
@@ -99,8 +110,11 @@ export interface Administration {
    * @param repository `null`: everything
    */
   exportStore(repository: string | null): Task<null, string>
-  /** Puts what an export has into the store, once all of its lines have been checked; see store-import.ts. */
-  importStore(lines: AsyncIterable<string>, by?: Actor): Task<ImportCounts>
+  /**
+   * Puts what an export has into the store, once all of its lines have been checked; see store-import.ts.
+   * @param withoutTokens leaves its tokens out: those that were revoked stay so
+   */
+  importStore(lines: AsyncIterable<string>, by?: Actor, withoutTokens?: boolean): Task<ImportCounts>
   /** Removes statuses of what is gone, or counts them; see store-prune.ts. */
   pruneStore(request: PruneRequest, by?: Actor): Task<PruneCounts, PruneFinding>
   /** Reads everything, and checks every checksum there is. */

@@ -15,6 +15,7 @@ import {
 import {
   MAX_COMMITS,
   type Administration,
+  type CheckedAccess,
   type ListedGrant,
   type ListedRepositories,
   type ListedRepository,
@@ -50,6 +51,20 @@ export function repositoryAdministration(dependencies: AdministrationDependencie
         user,
         access,
       }))
+    },
+
+    async checkAccess(user: string, repository: string): Promise<CheckedAccess> {
+      if (!dependencies.hasGrants) throw new AdministrationError(`${OF_THE_HOST} rights of its own`)
+      const [name, asked] = [checkRepository(repository), checkFormerUser(user)]
+      const [found, grants] = await Promise.all([dependencies.repositories?.find(name), store.grants.of(asked, name)])
+      const rights: CheckedAccess['rights'][number][] = [
+        ...(asked === name.owner ? [{ access: 'write', by: 'owner' } as const] : []),
+        ...[...grants]
+          .sort((one, other) => Number(one.repository === undefined) - Number(other.repository === undefined))
+          .map(({ access, repository: on, owner }) => ({ access, by: { grant: on?.full ?? owner } })),
+        ...(found?.public ? [{ access: 'read', by: 'public' } as const] : []),
+      ].sort((one, other) => ACCESS.indexOf(other.access) - ACCESS.indexOf(one.access))
+      return { access: rights[0]?.access ?? 'none', rights, exists: found !== undefined }
     },
 
     async listRepositories(): Promise<ListedRepositories> {
@@ -137,7 +152,7 @@ async function countsOf(store: WholeStore, name: RepositoryName): Promise<Reposi
 /** Refuses a name that is a mistake: a repository that is gone may have statuses, but this one has none either. */
 async function refuseUnknown(dependencies: AdministrationDependencies, name: RepositoryName): Promise<void> {
   if (dependencies.repositories && !(await dependencies.repositories.find(name)))
-    throw new AdministrationError(`there is no repository ${name.full}`)
+    throw new AdministrationError(`there is no repository ${name.full} in ${dependencies.repositories.path}`)
 }
 
 async function* statusesOf(

@@ -32,7 +32,7 @@ export function storeAdministration(dependencies: AdministrationDependencies) {
       return yield* steered(dependencies, exportStore(store, contentsOf(store), name))
     },
 
-    async *importStore(lines: AsyncIterable<string>, by?: Actor): Task<ImportCounts> {
+    async *importStore(lines: AsyncIterable<string>, by?: Actor, withoutTokens = false): Task<ImportCounts> {
       const counts = nothingImported()
       const changed = (tokens: readonly TokenRecord[], grants: readonly Grant[]): void => {
         for (const token of tokens) logChange(dependencies, by, audited(token), 'token imported')
@@ -40,7 +40,9 @@ export function storeAdministration(dependencies: AdministrationDependencies) {
       }
       let isWhole = false
       try {
-        yield* steered(dependencies, importStore(store, contentsOf(store), lines, counts, changed, dependencies.clock))
+        const { clock } = dependencies
+        const into = { store, contents: contentsOf(store), withoutTokens }
+        yield* steered(dependencies, importStore(into, lines, counts, changed, clock))
         isWhole = true
         return counts
       } finally {

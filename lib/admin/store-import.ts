@@ -32,6 +32,13 @@ interface Run {
   end: number
 }
 
+/** Where an export goes, and whether its tokens do. */
+interface Destination {
+  readonly store: Store
+  readonly contents: StoreContents
+  readonly withoutTokens: boolean
+}
+
 /**
  * Puts what an export has into a store: nothing before all of its lines have been checked, then all of a repository or
  * none, one repository after the other. Of two statuses of a context the one that was updated later stays; grants
@@ -44,8 +51,7 @@ interface Run {
  * @param changed hears of tokens that were new, and of grants, once they are in the store
  */
 export async function* importStore(
-  store: Store,
-  contents: StoreContents,
+  into: Destination,
   lines: AsyncIterable<string>,
   counts: Counts,
   changed: Changed,
@@ -56,8 +62,8 @@ export async function* importStore(
     const runs = yield* checked(lines, spool, clock.now())
     for (const run of runs)
       yield* run.repository
-        ? intoRepository(contents, run.repository, spool, run, counts, changed)
-        : intoStore(store, spool, run, counts, changed)
+        ? intoRepository(into.contents, run.repository, spool, run, counts, changed)
+        : intoStore(into, spool, run, counts, changed)
     return counts
   } finally {
     await spool.close()
@@ -126,11 +132,17 @@ async function* intoRepository(
   }
 }
 
-async function* intoStore(store: Store, spool: Spool, run: Run, counts: Counts, changed: Changed): Task<void> {
+async function* intoStore(
+  { store, withoutTokens }: Destination,
+  spool: Spool,
+  run: Run,
+  counts: Counts,
+  changed: Changed,
+): Task<void> {
   const known = new Map((await store.tokens.list()).map((token) => [token.id, token]))
   for await (const batch of batches(spool.lines(run.start, run.end))) {
     const records = batch.map(recordOf)
-    const tokens = records.flatMap((record) => (record.type === 'token' ? [record.token] : []))
+    const tokens = records.flatMap((record) => (record.type === 'token' && !withoutTokens ? [record.token] : []))
     const grants = records.flatMap((record) => (record.type === 'grant' ? [record.grant] : []))
     // Before it is done: of what fails midway some may be there.
     counts.tokens += tokens.length

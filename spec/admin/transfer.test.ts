@@ -166,6 +166,10 @@ t.test(
       { id: '0c', last_used_at: null },
     ])
     t.match(await store.grants.list(), [{ access: 'write' }])
+    for (const id of ['0a', '0b', '0c']) await store.tokens.remove(id)
+    const without = await resultOf(admin.importStore(each(lines), undefined, true))
+    t.strictSame(without, { statuses: 2, tokens: 0, grants: 1, saved: 0 })
+    t.strictSame(await store.tokens.list(), [], 'what was revoked stays so')
   },
 )
 

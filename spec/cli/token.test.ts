@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs'
 import t from 'tap'
 import { CommandPlace } from '../fixtures/command.js'
 import { makeRepositoryWithCommit } from '../fixtures/git.js'
@@ -43,6 +44,71 @@ t.test('A token is made, works at once, is listed, and is refused once it is rev
   })
   for (const wrong of ['..', '', 'a b', 'x'.repeat(101)])
     t.match(await place.run(['token', 'revoke', wrong]), { status: 2, stdout: '', stderr: / is no id of a token/ })
+})
+
+t.test('A token that leaked is revoked by itself, and shown nowhere', async (t) => {
+  const place = new CommandPlace(t.testdir())
+  const tokens = [await place.tokenOf('alice'), await place.tokenOf('alice'), await place.tokenOf('bob')]
+  const [one = '', other = ''] = tokens
+  t.strictSame(await place.run(['token', 'revoke', '-'], { input: `${one}\n` }), DONE)
+  t.strictSame(await place.run(['token', 'revoke', other]), DONE)
+  for (const again of [
+    await place.run(['token', 'revoke', '-'], { input: one }),
+    await place.run(['token', 'revoke', one]),
+    await place.run(['token', 'revoke', one.slice(0, 30)]),
+  ]) {
+    t.match(again, { status: 1, stdout: '', stderr: /^commit-status: there is no token [0-9a-f]{12}\n$/ })
+    t.notMatch(again.stderr, one.slice(0, 30))
+  }
+  const wrong = await place.run(['token', 'revoke', '-'], { input: `my ${one}` })
+  t.match(wrong, { status: 2, stderr: /^error: standard input has neither a token nor the id of one\n/ })
+  t.notMatch(wrong.stderr, one)
+  for (const args of [[], ['0123456789ab', '--user', 'bob']])
+    t.match(await place.run(['token', 'revoke', ...args]), { status: 2, stderr: /^error: give either/ })
+  await place.tokenOf('bob')
+  t.match(await place.run(['token', 'revoke', '--user', 'bob']), { status: 0, stdout: 'revoked 2 tokens of bob\n' })
+  t.strictSame(await place.run(['token', 'list']), DONE)
+})
+
+t.test('What a user may do is told with its reasons; what can have no effect is noted', async (t) => {
+  const place = new CommandPlace(t.testdir())
+  const run = async (line: string) => await place.run(line.split(' '), { notes: true })
+  const note = (words: string) => ({
+    status: 0,
+    stdout: '',
+    stderr: new RegExp(`^commit-status: note: ${words}\n$`, 'm'),
+  })
+  t.match(await run('access grant alice/nothere bob read'), note('there is no repository alice/nothere yet'))
+  t.match(await run('access grant nobody bob read'), note('there is no repository of nobody yet'))
+  t.match(
+    (await run('token create carol --repository carol/x')).stderr,
+    /carol has no right .*\n.* no repository carol\/x yet/,
+  )
+  await makeRepositoryWithCommit(place.repositories, 'alice/hello', { public: true })
+  t.strictSame(await run('access grant alice/hello bob write'), DONE)
+  t.strictSame(await run('access grant alice bob read'), DONE)
+  for (const user of ['alice', 'bob']) t.match(await run(`token create ${user}`), { status: 0, stderr: '' })
+  const check = async (line: string) => (await run(`access check ${line}`)).stdout
+  t.equal(
+    await check('bob alice/hello'),
+    'write by the grant on alice/hello; also read by the grant on alice; also read by being public\n',
+  )
+  t.equal(await check('alice alice/hello'), 'write by being the owner; also read by being public\n')
+  t.equal(await check('carol alice/hello'), 'read by being public\n')
+  t.equal(
+    await check('bob alice/nothere'),
+    'read by the grant on alice/nothere; also read by the grant on alice; there is no such repository\n',
+  )
+  t.equal(await check('carol alice/nothere'), 'none; there is no such repository\n')
+  t.match(JSON.parse(await check('carol alice/hello --json')), {
+    ...{ user: 'carol', repository: 'alice/hello', access: 'read', exists: true },
+    rights: [{ access: 'read', by: 'public' }],
+  })
+  const { rights } = JSON.parse(await check('bob alice/hello --json')) as { rights: unknown }
+  t.match(rights, [{ access: 'write', by: { grant: 'alice/hello' } }])
+  // Nothing is said of what cannot be told.
+  rmSync(place.repositories, { recursive: true })
+  t.strictSame(await run('access grant alice/hello bob write'), DONE)
 })
 
 t.test('A token may be limited to repositories, contexts and reading, which its list shows', async (t) => {

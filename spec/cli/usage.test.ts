@@ -15,6 +15,7 @@ const commands = [
     'access',
     'access grant',
     'access revoke',
+    'access check',
     'access list',
   ],
   ...[

@@ -48,10 +48,12 @@ t.test('Repositories in a hashed directory layout', async (t) => {
   t.equal((await service.list('alice/hello', sha)).state, 'failure')
   t.equal(await service.access(undefined, 'alice/hello'), 'read')
   t.equal(await service.access(undefined, 'alice/hidden'), 'none')
-  await t.rejects(service.administration.grantAccess('alice', 'bob', 'read'), {
+  const rights = {
     name: 'AdministrationError',
     message: 'the git server that this service lives in has rights of its own',
-  })
+  }
+  await t.rejects(service.administration.grantAccess('alice', 'bob', 'read'), rights)
+  await t.rejects(service.administration.checkAccess('bob', 'alice/hello'), rights)
   projects.delete('alice/hello')
   await t.rejects(service.list('alice/hello', sha), { code: 'repository_not_found' })
 })

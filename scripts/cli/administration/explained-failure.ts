@@ -4,6 +4,7 @@ import { shellWord } from '../../../lib/admin/shell-word.js'
 import { StoreUnavailable } from '../../../lib/errors.js'
 import type { GivenSettings } from '../../../lib/stand-alone/settings.js'
 import type { Io } from '../terminal/io.js'
+import { looksLikeToken } from '../terminal/looks-like-token.js'
 import { EXECUTABLE, pastedCommand } from './pasted-command.js'
 
 /** The store is another user's, and no service has it open. */
@@ -56,9 +57,4 @@ async function withUserLine(io: Io, error: OfOtherUser): Promise<StoreUnavailabl
       ['runuser', '-u', name, '--', shellWord(EXECUTABLE), ...args].join(' '),
     { cause: error },
   )
-}
-
-/** Whether a text may be a token, whatever its prefix: it is not to be shown. */
-export function looksLikeToken(text: string): boolean {
-  return /^[a-z][a-z0-9]{1,15}_[0-9a-f]{48}$/.test(text)
 }

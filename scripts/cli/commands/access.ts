@@ -1,7 +1,10 @@
 import { Argument, type Command } from 'commander'
+import type { CheckedAccess } from '../../../lib/admin/administration.js'
+import { jsonLine } from '../../../lib/admin/ndjson.js'
 import { administer } from '../administration/administer.js'
 import { explain } from '../terminal/help.js'
-import type { Io } from '../terminal/io.js'
+import { isThere } from '../administration/effects.js'
+import { note, printLine, type Io } from '../terminal/io.js'
 import { printRecords } from '../terminal/output.js'
 
 export function accessCommand(program: Command, io: Io): void {
@@ -22,6 +25,8 @@ export function accessCommand(program: Command, io: Io): void {
         command,
         async (administration, by) => {
           await administration.grantAccess(on, user, level, by)
+          if (!(await isThere(administration, on)))
+            note(io, `there is no repository ${on.includes('/') ? on : `of ${on}`} yet`)
         },
         'made',
       )
@@ -48,6 +53,21 @@ export function accessCommand(program: Command, io: Io): void {
 
   explain(revoke, { examples: ['commit-status access revoke alice/hello bob'] })
 
+  const check = access
+    .command('check')
+    .description('tell what a user may do with a repository, and why')
+    .argument('<user>')
+    .argument('<owner/repo>')
+    .option('--json', 'print a JSON object')
+    .action(async (user: string, repository: string, options: { json?: true }, command: Command) => {
+      const checked = await administer(io, command, async (admin) => await admin.checkAccess(user, repository))
+      printLine(io, options.json ? jsonLine({ user, repository, ...checked }) : describeAccess(checked))
+    })
+  explain(check, {
+    more: ['The highest right counts. Limits of a token may leave less: see token list.'],
+    examples: ['commit-status access check bob alice/hello'],
+  })
+
   const list = access
     .command('list')
     .description('list grants; those of an owner include its repositories')
@@ -72,4 +92,14 @@ export function accessCommand(program: Command, io: Io): void {
       'commit-status access list --json | jq -r \'select(.access == "write").user\'',
     ],
   })
+}
+
+function describeAccess({ access, rights, exists }: CheckedAccess): string {
+  const why = rights.map(({ access: given, by }) => {
+    const words =
+      typeof by === 'object' ? `the grant on ${by.grant}` : by === 'owner' ? 'being the owner' : 'being public'
+    return `${given} by ${words}`
+  })
+  const [first = access, ...more] = why
+  return [first, ...more.map((words) => `also ${words}`), ...(exists ? [] : ['there is no such repository'])].join('; ')
 }

@@ -87,12 +87,13 @@ function importCommand(store: Command, io: Io): void {
     .command('import')
     .description('import an export, once all of it has been checked; each repository whole or not at all')
     .argument('[file]', 'a file, or - for standard input', '-')
-    .action(async (file: string, _options: unknown, command: Command) => {
+    .option('--without-tokens', 'leave its tokens out, and so those that were revoked')
+    .action(async (file: string, { withoutTokens = false }: { withoutTokens?: boolean }, command: Command) => {
       const { saved, ...counts } = await administer(
         io,
         command,
         async (administration, by, over) =>
-          await withProgress(io, administration.importStore(input(io, file, over), by)),
+          await withProgress(io, administration.importStore(input(io, file, over), by, withoutTokens)),
         'made',
       )
       printLine(
@@ -104,7 +105,8 @@ function importCommand(store: Command, io: Io): void {
     more: [
       'Of two statuses of a context, the later updated_at wins. Grants of the export replace those of the same user. ' +
         'Importing again changes nothing.',
-      'Warning: an import revives revoked tokens. Tokens that were revoked after the export become valid again.',
+      'Warning: an import revives revoked tokens. Tokens that were revoked after the export become valid again, ' +
+        'unless --without-tokens is given.',
     ],
     examples: ['commit-status store import hello.jsonl'],
   })

@@ -1,9 +1,13 @@
+import { hash } from 'node:crypto'
+import { text } from 'node:stream/consumers'
 import { Option, type Command } from 'commander'
 import { jsonLine } from '../../../lib/admin/ndjson.js'
 import { isLimited, type TokenLimits } from '../../../lib/contracts/token-limits.js'
 import { administer } from '../administration/administer.js'
 import { explain } from '../terminal/help.js'
-import { printLine, type Io } from '../terminal/io.js'
+import { hasRight, isThere } from '../administration/effects.js'
+import { looksLikeToken } from '../terminal/looks-like-token.js'
+import { note, printLine, type Io } from '../terminal/io.js'
 import { printRecords } from '../terminal/output.js'
 import { visible } from '../terminal/visible.js'
 import { timeOf } from '../terminal/time.js'
@@ -54,7 +58,14 @@ export function tokenCommand(program: Command, io: Io): void {
         const made = await administer(
           io,
           command,
-          async (administration, by) => await administration.createToken(request, by),
+          async (administration, by) => {
+            const created = await administration.createToken(request, by)
+            if (!(await hasRight(administration, user)))
+              note(io, `${user} has no right on a repository yet: commit-status access grant gives one`)
+            for (const repository of repositories ?? [])
+              if (!(await isThere(administration, repository))) note(io, `there is no repository ${repository} yet`)
+            return created
+          },
           'made',
         )
         if (options.json) {
@@ -114,6 +125,7 @@ export function tokenCommand(program: Command, io: Io): void {
     })
 
   explain(list, {
+    more: ['LAST USED is the hour in which the token was used last, as it begins.'],
     examples: [
       'commit-status token list alice',
       "commit-status token list --json | jq -r 'select(.last_used_at == null).id'",
@@ -122,14 +134,41 @@ export function tokenCommand(program: Command, io: Io): void {
 
   const revoke = token
     .command('revoke')
-    .description('revoke a token; it is refused from now on')
-    .argument('<id>', 'as `token list` shows it')
-    .action(async (id: string, _options: unknown, command: Command) => {
+    .description('revoke a token, or all of a user; it is refused from now on')
+    .argument('[id]', 'as `token list` shows it, or - for a line of standard input: the id, or the token itself')
+    .option('--user <name>', 'all tokens of this user')
+    .action(async (given: string | undefined, options: { user?: string }, command: Command) => {
+      const { user } = options
+      if ((given === undefined) === (user === undefined))
+        command.error('error: give either the id of a token or --user')
+      const id = given === undefined ? undefined : given === '-' ? await idOnInput(io, command) : idOf(given)
       await administer(io, command, async (administration, by) => {
-        await administration.revokeToken(id, by)
+        if (id !== undefined) await administration.revokeToken(id, by)
+        if (user === undefined) return
+        const tokens = await administration.listTokens(user)
+        for (const token of tokens) await administration.revokeToken(token.id, by)
+        printLine(io, `revoked ${tokens.length} tokens of ${user}`)
       })
     })
-  explain(revoke, { examples: ['commit-status token revoke 0123456789ab'] })
+  explain(revoke, {
+    more: ['Of a token that has leaked the id need not be known. No message shows it.'],
+    examples: [
+      'commit-status token revoke 0123456789ab',
+      'commit-status token revoke - < leaked.txt',
+      'commit-status token revoke --user alice',
+    ],
+  })
+}
+
+async function idOnInput(io: Io, command: Command): Promise<string> {
+  const id = idOf((await text(io.stdin)).trim())
+  // Not shown: it may be a secret all the same.
+  return /^[\w-]{1,100}$/.test(id) ? id : command.error('error: standard input has neither a token nor the id of one')
+}
+
+/** The id of what was given: an id, or a token, which no message may show, whole or mutilated. */
+function idOf(given: string): string {
+  return looksLikeToken(given) ? hash('sha256', given, 'hex').slice(0, 12) : given
 }
 
 /** When a token expires: ISO 8601, or `never`. */
