@@ -82,8 +82,11 @@ const table = [
     key: 'commitUrl',
     environment: 'COMMIT_STATUS_COMMIT_URL',
     default: '',
-    // In messages its name says what is wanted.
-    rule: { type: 'string', format: 'https://git.example.com/{repo}/commit/?id={id}' },
+    rule: {
+      type: 'string',
+      description: 'like https://git.example.com/{repo}/commit/?id={id}',
+      format: 'commit-url',
+    },
     meaning:
       'where the repository browser shows a commit, `https://git.example.com/{repo}/commit/?id={id}`: pages link there',
   },
@@ -113,7 +116,16 @@ const table = [
       pattern: '^(?:$|https?://.|/)',
       maxLength: 2048,
     },
-    meaning: 'where the pages send who wants to sign in; empty: to how a link is got',
+    meaning:
+      'where the pages send who wants to sign in, `{return}` in it being the path of the page that they come from; ' +
+      'empty: to how a link is got',
+  },
+  {
+    key: 'signIn.command',
+    environment: 'COMMIT_STATUS_SIGN_IN_COMMAND',
+    default: '',
+    rule: { type: 'string', description: 'a line of printable ASCII', pattern: '^[\\x20-\\x7e]*$', maxLength: 200 },
+    meaning: 'line that prints a link for whoever runs it, shown to who wants to sign in: `ssh git@host sign-in`',
   },
   {
     key: 'tokenPrefix',

@@ -134,7 +134,7 @@ export async function assemble(
   })
   const stopping = new AbortController()
   const sessions = new Sessions(store.signIns ?? new MemorySignIns(), dependencies.clock)
-  const hasLinks = standAlonePages !== undefined && 'hasLinks' in standAlonePages
+  const hasLinks = standAlonePages !== undefined && 'linkCommand' in standAlonePages
   const administered = {
     ...administrationDependencies(options, dependencies, logger),
     ...{ audited, commits, stopping: stopping.signal },

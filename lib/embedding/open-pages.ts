@@ -38,8 +38,8 @@ export type StandAlonePages = {
       readonly secret?: string
     }
   | {
-      /** People sign in by links. */
-      readonly hasLinks: true
+      /** By links: the line that prints one to whoever runs it, for people to see; empty: nobody knows of one. */
+      readonly linkCommand: string
     }
 )
 
@@ -67,7 +67,7 @@ export function openPages(pages: HostPages | StandAlonePages, dependencies: Open
   const [url, command] = 'session' in pages ? [pages.signInUrl, undefined] : [pages.url, pages.command]
   const visitors = (): Visitors => {
     if ('session' in pages) return hostVisitors(pages, dependencies.guard)
-    if ('hasLinks' in pages) {
+    if ('linkCommand' in pages) {
       const cookie = new SessionCookie(base)
       return async (request) => await cookie.visitor(dependencies.sessions, request, address.called(request))
     }
@@ -96,7 +96,7 @@ export function openPages(pages: HostPages | StandAlonePages, dependencies: Open
     visitors: visitors(),
     ...(url !== undefined && { signInUrl: url }),
     command,
-    ...('hasLinks' in pages && { sessions: dependencies.sessions }),
+    ...('linkCommand' in pages && { sessions: dependencies.sessions, linkCommand: pages.linkCommand }),
     ...(tokens && { tokens }),
     address,
     clientAddress,

@@ -25,7 +25,7 @@ export interface HostPages {
    * of owners' names, or is `host`, is refused with 403.
    */
   session(request: IncomingMessage): string | undefined | Promise<string | undefined>
-  /** Where to sign in. */
+  /** Where to sign in; `{return}` in it becomes the path of the page that one comes from. */
   readonly signInUrl?: string
   /** What the pages are called, in the header and in the title of every one. Default: `Commit statuses`. */
   readonly title?: string

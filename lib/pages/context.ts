@@ -17,6 +17,11 @@ import type { PageFrame } from './html/layout.js'
 import type { ReadableRepositories } from './readable-repositories.js'
 import type { Visitors } from './visitor.js'
 
+/** Of an address to go back to: it goes into links and a cookie. */
+const MAX_RETURN_CHARACTERS = 1000
+
+const ANY_ORIGIN = 'http://localhost'
+
 /** What pages are made of. */
 export interface PageContext {
   /** What the addresses of pages begin with; empty, or with a slash in front and none at the end. */
@@ -41,6 +46,8 @@ export interface PageContext {
   readonly signInUrl?: string
   /** Of those who sign in by links; absent where others identify the visitor. */
   readonly sessions?: Sessions
+  /** The line that prints such a link to whoever runs it, for people to see; empty: nobody knows of one. */
+  readonly linkCommand?: string
   /** Absent where the host has tokens of its own. */
   readonly tokens?: Pick<Administration, 'createToken' | 'listTokens' | 'revokeToken'>
   readonly address: PublicAddress
@@ -55,8 +62,37 @@ export interface PageContext {
 }
 
 /** Who looks, and where pages are. Throws as `Visitors`. */
-export async function frameOf({ base, title, visitors, signInUrl }: PageContext, request: Request): Promise<PageFrame> {
-  return { base, site: title, visitor: await visitors(request), ...(signInUrl !== undefined && { signInUrl }) }
+export async function frameOf(pageContext: PageContext, request: Request): Promise<PageFrame> {
+  const { base, title, visitors } = pageContext
+  const visitor = await visitors(request)
+  return { base, site: title, visitor, signInUrl: signInUrlOf(pageContext, addressOf(pageContext, request)) }
+}
+
+/** Where to sign in, and go back from to a page that `returnPath` takes. */
+export function signInUrlOf({ base, signInUrl }: PageContext, page: string | undefined): string {
+  const back = page === undefined ? undefined : returnPath(base, page)
+  if (signInUrl !== undefined) return signInUrl.replaceAll('{return}', () => encodeURIComponent(back ?? `${base}/`))
+  const query = back === undefined || back === `${base}/` ? '' : `?return=${encodeURIComponent(back)}`
+  return `${base}/sign-in${query.replaceAll('%2F', '/')}`
+}
+
+/** A page's address, as `returnPath` takes it. */
+export function addressOf({ base }: PageContext, { path, search }: Request): string {
+  return base + path + search
+}
+
+/**
+ * Where people may be sent once they are signed in: the address of a page of ours as we write it. What a browser reads
+ * otherwise than it is written, a double slash or a backslash for one, might lead to another host.
+ */
+export function returnPath(base: string, address: string): string | undefined {
+  const isOurs =
+    address.length <= MAX_RETURN_CHARACTERS &&
+    URL.canParse(address, ANY_ORIGIN) &&
+    new URL(address, ANY_ORIGIN).href === ANY_ORIGIN + address &&
+    address.startsWith(base) &&
+    /^\/(?:$|\?|repos\/|settings\/)/.test(address.slice(base.length))
+  return isOurs ? address : undefined
 }
 
 export function callerOf({ visitor }: PageFrame): Caller {

@@ -5,20 +5,27 @@ import type { Visitor } from './html/layout.js'
 import { NOBODY } from './visitor.js'
 
 /**
- * The cookie of a session. Behind https with a prefix that browsers let nobody else set, not a neighbour in the same
+ * A cookie of the pages. Behind https with a prefix that browsers let nobody else set, not a neighbour in the same
  * domain (RFC 6265bis, 4.1.3).
  */
-export class SessionCookie {
+export class PageCookie {
   readonly #path: string
+  readonly #name: string
+  readonly #age: string
 
-  /** @param base of the pages */
-  constructor(base: string) {
+  /**
+   * @param base of the pages
+   * @param seconds how long a browser keeps it; absent: until it ends itself
+   */
+  constructor(base: string, name: string, seconds?: number) {
     this.#path = `${base}/`
+    this.#name = name
+    this.#age = seconds === undefined ? '' : `; Max-Age=${seconds}`
   }
 
-  /** The session that a request has; of two that differ, none is believed. */
+  /** What a request has; of two that differ, none is believed. */
   read({ headers }: IncomingMessage, own: CalledAddress): string | undefined {
-    const name = this.#name(own)
+    const name = this.#nameAt(own)
     const values = (headers.cookie ?? '')
       .split(';')
       .map((pair) => pair.trim())
@@ -27,28 +34,34 @@ export class SessionCookie {
     return values.length > 0 && values.every((value) => value === values[0]) ? values[0] : undefined
   }
 
-  async visitor(sessions: Sessions, request: IncomingMessage, own: CalledAddress): Promise<Visitor> {
-    const session = this.read(request, own)
-    const user = session === undefined ? undefined : await sessions.userOf(session)
-    return user === undefined ? NOBODY : { user, hasSession: true }
-  }
-
-  set(session: string, own: CalledAddress): string {
-    return this.#cookie(session, own, '')
+  set(value: string, own: CalledAddress): string {
+    return this.#cookie(value, own, this.#age)
   }
 
   remove(own: CalledAddress): string {
     return this.#cookie('', own, '; Max-Age=0')
   }
 
-  /** Without an age: it ends with the browser, and in any case when the session does. */
-  #cookie(value: string, own: CalledAddress, more: string): string {
+  #cookie(value: string, own: CalledAddress, age: string): string {
     const secure = own.protocol === 'https' ? '; Secure' : ''
-    return `${this.#name(own)}=${value}; Path=${this.#path}; HttpOnly; SameSite=Strict${secure}${more}`
+    return `${this.#nameAt(own)}=${value}; Path=${this.#path}; HttpOnly; SameSite=Strict${secure}${age}`
   }
 
-  #name({ protocol }: CalledAddress): string {
-    if (protocol !== 'https') return 'commit-status-session'
-    return this.#path === '/' ? '__Host-commit-status-session' : '__Secure-commit-status-session'
+  #nameAt({ protocol }: CalledAddress): string {
+    if (protocol !== 'https') return this.#name
+    return `${this.#path === '/' ? '__Host-' : '__Secure-'}${this.#name}`
+  }
+}
+
+/** The cookie of a session. It ends with the browser, and in any case when the session does. */
+export class SessionCookie extends PageCookie {
+  constructor(base: string) {
+    super(base, 'commit-status-session')
+  }
+
+  async visitor(sessions: Sessions, request: IncomingMessage, own: CalledAddress): Promise<Visitor> {
+    const session = this.read(request, own)
+    const user = session === undefined ? undefined : await sessions.userOf(session)
+    return user === undefined ? NOBODY : { user, hasSession: true }
   }
 }

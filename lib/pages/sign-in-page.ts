@@ -1,24 +1,41 @@
-import { html } from './html/html.js'
+import { html, type Content } from './html/html.js'
 import type { Page } from './html/layout.js'
 
-/** What somebody sees who is not signed in. @param base of the pages */
-export function signInPage(signInUrl: string | undefined, hasLinks: boolean, user?: string): Page {
+/** Lines of a shell that print a link. */
+export interface LinkHints {
+  /** For whoever runs it, anywhere; empty: nobody knows of one. */
+  readonly over: string
+  /** For an admin on the machine of the service. */
+  readonly here: string
+}
+
+/**
+ * What somebody sees who is not signed in.
+ * @param ways.url where to sign in
+ * @param ways.links absent where nobody signs in by links
+ */
+export function signInPage({
+  url,
+  links,
+  user,
+}: {
+  readonly url?: string
+  readonly links?: LinkHints
+  readonly user: string | undefined
+}): Page {
   return {
     title: 'Sign in',
     content: html`<h1>Sign in</h1>
       ${user !== undefined && html`<p>You are signed in as <strong>${user}</strong>.</p>`}
-      ${signInUrl !== undefined && html`<p><a class="button" href="${signInUrl}">Sign in</a></p>`}
+      ${url !== undefined && html`<p><a class="button" href="${url}">Sign in</a></p>`}
       ${
-        hasLinks &&
-        html`<p>
-            Whoever has a shell on the machine of the service, or may use it over ssh, gets a link there that is good
-            once, for ten minutes:
-          </p>
-          <pre tabindex="0"><code>scripts/commit-status sign-in alice</code></pre>`
+        links &&
+        html`<p>By a link that is good once, for ten minutes: open it in this browser.</p>
+          ${linkLines(links)}`
       }
       ${
-        signInUrl === undefined &&
-        !hasLinks &&
+        url === undefined &&
+        !links &&
         html`<p>This service does not sign people in by itself. Ask whoever runs it where that is done.</p>`
       }`,
   }
@@ -36,9 +53,20 @@ export function confirmPage(base: string, code: string, user: string): Page {
   }
 }
 
-export const linkOverPage: Page = {
-  title: 'The link is no longer good',
-  content: html`<h1>The link is no longer good</h1>
-    <p>It was used, or is older than ten minutes, or was never given. Ask for another one:</p>
-    <pre tabindex="0"><code>scripts/commit-status sign-in alice</code></pre>`,
+export function linkOverPage(links: LinkHints): Page {
+  return {
+    title: 'The link is no longer good',
+    content: html`<h1>The link is no longer good</h1>
+      <p>It was used, or is older than ten minutes, or was never given. Ask for another one.</p>
+      ${linkLines(links)}`,
+  }
+}
+
+function linkLines({ over, here }: LinkHints): Content {
+  const onTheMachine = html`<p>An admin of the service prints one for anybody, on its machine:</p>
+    <pre tabindex="0"><code>${here}</code></pre>`
+  if (over === '') return onTheMachine
+  return html`<p>This prints one for you:</p>
+    <pre tabindex="0"><code>${over}</code></pre>
+    ${onTheMachine}`
 }

@@ -4,15 +4,14 @@ import type { Answer } from '../http/exchange.js'
 import { readForm } from '../http/body.js'
 import type { Request, Route } from '../http/surface.js'
 import { fleetingAnswer, FORM_HEADERS, redirect, type PageFrame } from './html/layout.js'
-import { frameOf, queryOf, skipOf, type PageContext } from './context.js'
-import { refuseForged } from './session-routes.js'
-import { signInPage } from './sign-in-page.js'
+import { addressOf, frameOf, queryOf, skipOf, type PageContext } from './context.js'
+import { refuseForged, signInAnswer } from './session-routes.js'
 import { tokenRequest } from './token-form.js'
 import { madePage, revokePage, tokensPage } from './tokens-page.js'
 
 /** The page on which users make and revoke their own tokens. No token opens it. */
 export function tokenRoutes(pageContext: PageContext): readonly Route[] {
-  const { base, tokens, sessions, signInUrl, address } = pageContext
+  const { base, tokens, address } = pageContext
   if (!tokens) return []
 
   /** A page for whoever is signed in, and what to do for everybody else. */
@@ -23,7 +22,8 @@ export function tokenRoutes(pageContext: PageContext): readonly Route[] {
     const frame = await frameOf(pageContext, request)
     const { user } = frame.visitor
     if (user !== undefined) return await show(user, frame)
-    return fleetingAnswer(401, frame, signInPage(signInUrl, sessions !== undefined), { 'WWW-Authenticate': 'Session' })
+    const headers = { 'WWW-Authenticate': 'Session' }
+    return signInAnswer(pageContext, request, { frame, status: 401, back: addressOf(pageContext, request), headers })
   }
 
   /** One of the user's own: those of others are not there. */

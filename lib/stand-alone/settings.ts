@@ -26,7 +26,12 @@ export interface Settings {
   /** Empty: there is no repository browser. */
   readonly commitUrl: string
   /** Texts are empty for what is not set; the file's path is absolute. */
-  readonly signIn: { readonly header: string; readonly secretFile: string; readonly url: string }
+  readonly signIn: {
+    readonly header: string
+    readonly secretFile: string
+    readonly url: string
+    readonly command: string
+  }
   readonly tokenPrefix: string
   readonly authFailures: { readonly limit: number; readonly windowSeconds: number }
   readonly compatibleApis: readonly CompatibleApiName[]
@@ -58,7 +63,7 @@ const valid = new Schema<Settings>(schema, {
     'address-or-cidr': isTrustedProxy,
     'path-without-//': isPathWithoutDoubleSlash,
     'metrics-address': isMetricsAddress,
-    'https://git.example.com/{repo}/commit/?id={id}': isCommitUrl,
+    'commit-url': isCommitUrl,
     'store-address': isStoreAddress,
   },
 })

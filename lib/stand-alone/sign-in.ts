@@ -33,7 +33,7 @@ export async function ownPages({
   if (isOfApi(base)) throw new StartError(`publicUrl cannot have the path ${base}, which the APIs are under`)
   const ours = { base, title, commitUrl, ...(signIn.url !== '' && { url: signIn.url }) }
   if (header === '') {
-    if (secretFile === '') return { ...ours, hasLinks: true }
+    if (secretFile === '') return { ...ours, linkCommand: signIn.command }
     throw new StartError('signIn.secretFile is of use with signIn.header alone, which is not set')
   }
   const why = refusal(header, trustedProxies)

@@ -58,7 +58,7 @@ t.test('A stored token of such a user opens nothing; it and what he was granted 
 })
 
 t.test('Nobody is signed in as host by a reverse proxy', async (t) => {
-  const signIn = { header: 'Remote-User', secretFile: '', url: '' }
+  const signIn = { header: 'Remote-User', secretFile: '', url: '', command: '' }
   const service = await startService(t, { settings: { signIn, trustedProxies: ['127.0.0.1'] } })
   t.equal((await visit(service, '/settings/tokens', { headers: { 'Remote-User': 'host' } })).status, 403)
 })

@@ -56,6 +56,15 @@ t.test("Without the option, every page address is the host's", async (t) => {
     t.equal((await visit(place, path)).text, 'the host', path)
 })
 
+t.test('Its way to sign in is told where people come from', async (t) => {
+  const place = await host(t, { session, base: '/x', signInUrl: '/login?next={return}' })
+  const next = async (path: string) => /href="\/login\?next=([^"]*)"/.exec((await visit(place, path)).text)?.[1]
+  t.equal(await next('/x/repos/alice/hello?ref=$%26'), encodeURIComponent('/x/repos/alice/hello?ref=$%26'))
+  t.equal(await next('/x/sign-in?return=/x/settings/tokens'), encodeURIComponent('/x/'), 'in the header')
+  const { text } = await visit(place, '/x/sign-in?return=/x/settings/tokens')
+  t.match(text, `class="button" href="/login?next=${encodeURIComponent('/x/settings/tokens')}"`)
+})
+
 t.test('With it, the host tells who looks', async (t) => {
   const place = await host(t, { session, signInUrl: '/login' })
   t.equal((await visit(place, '/repos/alice/hello', alice)).status, 200)

@@ -35,7 +35,10 @@ for (const recipe of RECIPES) {
       t.equal(await statusOf('session=alice'), 200)
       t.equal(await statusOf('session=bob'), 404)
       const anonymous = await visit(place, page)
-      t.strictSame([anonymous.status, anonymous.text.includes('href="/oauth2/start"')], [404, true])
+      t.strictSame(
+        [anonymous.status, anonymous.text.includes(`href="/oauth2/start?rd=${encodeURIComponent(page)}"`)],
+        [404, true],
+      )
 
       const claimed = { 'Remote-User': 'alice', 'X-Proxy-Secret': SECRET, [header]: 'alice' }
       t.equal(await statusOf('', claimed), 404, 'what a client says of itself is taken away')

@@ -6,7 +6,7 @@ import { makeRepositoryWithCommit } from '../fixtures/git.js'
 import { startService } from '../fixtures/service.js'
 import { visit } from '../fixtures/visit.js'
 
-const header = { header: 'Remote-User', secretFile: '', url: '/oauth2/start' }
+const header = { header: 'Remote-User', secretFile: '', url: '/oauth2/start', command: 'ssh git@host sign-in' }
 
 async function statusOf(service: { url: string }, headers: Record<string, string>): Promise<number> {
   return (await visit(service, '/repos/alice/private', { headers })).status
@@ -30,7 +30,10 @@ t.test('Whom a trusted proxy names is signed in', async (t) => {
   t.equal(twice.status, 200)
   t.equal(await statusOf(service, { Remote_User: 'alice' }), 404, 'an underscore is another header')
   t.match((await visit(service, '/')).text, 'href="/oauth2/start"')
-  t.match((await visit(service, '/sign-in')).text, 'href="/oauth2/start"')
+  const { text } = await visit(service, '/sign-in')
+  t.match(text, 'href="/oauth2/start"')
+  t.notMatch(text, 'sign-in alice', 'no way that does not work here')
+  t.notMatch(text, 'ssh git@host')
   await t.rejects(service.admin.createSignIn('alice'), /nobody signs in by links here/)
   const made = await visit(service, '/settings/tokens', {
     headers: { 'Remote-User': 'alice' },

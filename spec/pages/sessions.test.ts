@@ -4,6 +4,7 @@ import { listen } from '../fixtures/embedded.js'
 import { makeRepositoryWithCommit } from '../fixtures/git.js'
 import { sendBytes } from '../fixtures/raw-http.js'
 import { startService, testDatabase, type TestService } from '../fixtures/service.js'
+import { readSettings } from '../../lib/stand-alone/settings.js'
 import { signIn, visit, type Visited } from '../fixtures/visit.js'
 
 const HOUR = 60 * 60 * 1000
@@ -199,10 +200,43 @@ t.test('Whoever asks how to sign in is told', async (t) => {
   const { service } = await world(t)
   const { text } = await visit(service, '/sign-in')
   t.match(text, 'scripts/commit-status sign-in alice')
-  t.notMatch(text, 'You are signed in')
+  t.notMatch(text, /You are signed in|This prints one for you/)
   const cookie = await signIn(service, 'bob')
   t.match((await visit(service, '/sign-in', { cookie })).text, 'You are signed in as <strong>bob</strong>')
   await t.rejects(service.admin.createSignIn('../x'), /no user name/)
+})
+
+t.test('Who has only ssh is told the line that the setting signIn.command has', async (t) => {
+  const { signIn } = readSettings({ environment: {}, home: '/', directory: '/' })
+  const command = 'ssh -p 2222 git@git.example.com sign-in <you>'
+  const service = await startService(t, { settings: { signIn: { ...signIn, command } } })
+  for (const path of ['/sign-in', '/settings/tokens', '/sign-in?code=x']) {
+    const { text } = await visit(service, path)
+    t.match(text, '<code>ssh -p 2222 git@git.example.com sign-in &lt;you&gt;</code>', path)
+    t.match(text, 'scripts/commit-status sign-in alice', path)
+  }
+})
+
+t.test('Signing in brings people back to where they were', { skip: browserIsMissing }, async (t) => {
+  const service = await startService(t)
+  const { sha } = await makeRepositoryWithCommit(service.repositories, 'alice/private')
+  const page = await (await openWindow(await startBrowser(t))).newPage()
+  const commit = `${service.url}/repos/alice/private/commits/${sha}?skip=0&x='a%20b`
+  const wayBack = async () => {
+    await page.goto((await service.admin.createSignIn('alice')).url)
+    await page.getByRole('button', { name: 'Sign in as alice' }).click()
+    return page.url()
+  }
+  t.equal((await page.goto(commit))?.status(), 404)
+  await page.getByRole('navigation', { name: 'You' }).getByRole('link', { name: 'Sign in' }).click()
+  t.match(page.url(), `${service.url}/sign-in?return=/repos/alice/private/commits/${sha}%3F`)
+  t.equal(await wayBack(), new URL(commit).href)
+  t.match(await page.title(), 'a commit')
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  t.equal(await wayBack(), `${service.url}/`, 'once')
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  t.equal((await page.goto(`${service.url}/settings/tokens`))?.status(), 401)
+  t.equal(await wayBack(), `${service.url}/settings/tokens`)
 })
 
 t.test('With publicUrl, links lead where people see the service, and cookies stay there', async (t) => {

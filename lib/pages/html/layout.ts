@@ -20,7 +20,7 @@ export interface PageFrame {
   /** What they are called. */
   readonly site: string
   readonly visitor: Visitor
-  /** Where to sign in; absent: by a link that a command prints. */
+  /** Where to sign in; absent: nobody knows where one is. */
   readonly signInUrl?: string
 }
 
