@@ -253,13 +253,13 @@ t.test('Every address of the page leads to the API of its chapter', async (t) =>
   const { service } = await hostCommit(t, { settings: { giteaHosts, trustedProxies: ['127.0.0.1'] } })
   const github = { path: '/api/v3/repos/alice/hello', body: { full_name: 'alice/hello', owner: { login: 'alice' } } }
   const gitlab = { path: '/api/v4/projects/alice%2Fhello', body: { path_with_namespace: 'alice/hello' } }
-  const gitea = { path: '/api/v1/version', body: { version: '1.24.0' } }
+  const gitea = { path: '/api/v1/version', body: { version: '1.26.0' } }
   const expected: [chapter: string, address: string, { path: string; body: object }][] = [
     ['Jenkins', '/api/v3', github],
     ['Jenkins', '', gitlab],
     ['Buildbot', '/api/v3', github],
     ['Buildbot', '', gitlab],
-    ['Buildbot', '/gitea', { path: '/gitea/api/v1/version', body: { version: '1.24.0' } }],
+    ['Buildbot', '/gitea', { path: '/gitea/api/v1/version', body: { version: '1.26.0' } }],
     ['Concourse', '/api/v3', github],
     ['Flux', '/alice/hello', github],
     ['Flux', '/alice/hello', gitea],

@@ -22,6 +22,8 @@ const lib = sourcesIn('lib')
  */
 const owners = {
   '@node-rs/crc32': ['lib/store/level/files/checksum.ts'],
+  // Types only.
+  '@octokit/openapi-types': ['lib/http/compatible/github-objects.ts'],
   '@remix-run/html-template': ['lib/pages/html/html.ts'],
   ajv: ['lib/domain/schema.ts'],
   'badge-maker': ['lib/pages/badge.ts'],
@@ -30,6 +32,7 @@ const owners = {
   level: ['lib/store/level/database.ts'],
   'lru-cache': [
     'lib/auth/memory-failure-budget.ts',
+    'lib/git/changed-lines.ts',
     'lib/git/commit-content.ts',
     'lib/git/commit-finder.ts',
     'lib/git/commit-log.ts',

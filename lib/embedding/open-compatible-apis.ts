@@ -1,3 +1,4 @@
+import { ChangedLines } from '../git/changed-lines.js'
 import { CommitContents } from '../git/commit-content.js'
 import type { GitProcesses } from '../git/git-process.js'
 import type { RepositoryFolder } from '../git/repository-folder.js'
@@ -9,7 +10,7 @@ import type { Surface } from '../http/surface.js'
 import type { CommitStatusOptions } from './options.js'
 
 export interface CompatibleApisDependencies
-  extends CompatibleDependencies, Omit<OperationsDependencies, 'contents' | 'projects'> {
+  extends CompatibleDependencies, Omit<OperationsDependencies, 'contents' | 'lines' | 'projects'> {
   readonly git: GitProcesses
   /** Where the repositories can be listed. */
   readonly folder: RepositoryFolder | undefined
@@ -29,6 +30,7 @@ export function openCompatibleApis(
   const operations = new Operations({
     ...dependencies,
     contents: new CommitContents(git, meter, shares.contents),
+    lines: new ChangedLines(git),
     projects,
   })
   const hosts = new Set(giteaHosts.map((host) => host.toLowerCase()))

@@ -20,3 +20,21 @@ export function segment(name: string): string {
 export function refPath(ref: string): string {
   return encodeURIComponent(ref).replaceAll('%2F', '/')
 }
+
+/** The name or address of the host in a URL, without the port. */
+export function hostOf(url: string): string {
+  return /^\w+:\/\/(\[[^\]]*\]|[^/:]*)/.exec(url)?.[1] ?? ''
+}
+
+/** Where a repository is cloned from with SSH, and over HTTP. Whether something answers there is the git server's. */
+export function cloneUrls(root: string, fullName: string) {
+  return { ssh: `ssh://git@${hostOf(root)}/${fullName}.git`, http: `${root}/${fullName}.git` }
+}
+
+/** The page of a commit. */
+export function commitPageUrl(root: string, fullName: string, sha: string): string {
+  return `${root}/repos/${fullName}/commits/${sha}`
+}
+
+/** The time of what nobody knows the time of: people, above all. */
+export const UNKNOWN_TIME = timeOf(0)

@@ -1,82 +1,36 @@
-import { STATES, type State } from '../../domain/commit-status.js'
 import { catalogue, ServiceError } from '../../errors.js'
-import type { MaybePromise } from '../../concurrency/maybe-promise.js'
-import { isOwnerName, repositoryName } from '../../domain/repository-name.js'
-import type { VisibleRepository } from '../../service/repository-access.js'
-import type { LocatedCommit } from '../../service/status-lists.js'
+import { isOwnerName } from '../../domain/repository-name.js'
 import { MOUNTS } from '../api-paths.js'
 import type { Answer } from '../exchange.js'
 import type { Call, CompatibleApi, Refused } from './api.js'
 import { credentialsIn } from './credentials.js'
+import { nameOf, REPOSITORY, repositoryUrl, statusRoutes } from './github-like.js'
 import {
   commitObject,
+  fullRepositoryObject,
   gitCommitObject,
-  personObject,
-  repositoryObject,
-  repositoryUrl,
-  statusObject,
+  githubMaker,
+  META,
+  rootObject,
+  userObject,
+  VERSION,
 } from './github-objects.js'
-import type { ListForm, Shown } from './listing.js'
 import { userOf, type Operations } from './operations.js'
-import { pageLinks, pageOf } from './paging.js'
-import { jsonFields, reportShape } from './report-fields.js'
-import { refPath } from './formats.js'
-
-const PAGES = { parameter: 'per_page', defaultSize: 30, maxSize: 100 }
-
-const STATES_BY_NAME: ReadonlyMap<string, State> = new Map(STATES.map((state) => [state, state]))
-
-const REPOSITORY = String.raw`^/repos/(?<owner>[^/]+)/(?<repo>[^/]+)`
 
 /** The status calls of GitHub Enterprise Server's REST API, and what clients ask besides. */
 export function github(operations: Operations): CompatibleApi {
-  const nameOf = ({ params }: Call) => repositoryName(String(params['owner']), String(params['repo']))
-
-  const report = async (call: Call): Promise<Answer> => {
-    const sha = String(call.params['sha'])
-    const shapeOf = (body: Buffer) => reportShape(jsonFields(body), STATES_BY_NAME)
-    const { found, status } = await operations.report(call, nameOf(call), sha, shapeOf)
-    const body = statusObject(call, found, status)
-    return { status: 201, body, headers: { Location: body.url }, reporter: status.reporter }
-  }
-
-  const list = (call: Call): MaybePromise<Answer> =>
-    operations.list(call, nameOf(call), String(call.params['ref']), ({ found }) => ({
-      ...paging(call, found, 'statuses'),
-      body: ({ statuses }) => statuses.map((status) => statusObject(call, found, status)),
-    }))
-
-  const combined = (call: Call): MaybePromise<Answer> =>
-    operations.list(call, nameOf(call), String(call.params['ref']), async ({ found, commit }) => {
-      const branch = await operations.defaultBranch(found)
-      const repository = repositoryObject(call, found, branch)
-      const { key, ...form } = paging(call, found, 'status')
-      const commitUrl = `${repository.url}/commits/${commit.hex}`
-      return {
-        ...form,
-        key: `${key} ${branch} ${found.access} ${found.repository.public}`,
-        body: ({ state, statuses, total }) => ({
-          state: state ?? 'pending',
-          statuses: statuses.map((status) => statusObject(call, found, status)),
-          sha: commit.hex,
-          total_count: total,
-          repository,
-          commit_url: commitUrl,
-          url: `${commitUrl}/status`,
-        }),
-      }
-    })
-
   const repository = async (call: Call): Promise<Answer> => {
     const found = await operations.repository(call, nameOf(call))
-    return { status: 200, body: repositoryObject(call, found, await operations.defaultBranch(found)) }
+    const branch = await operations.defaultBranch(found)
+    return { status: 200, body: fullRepositoryObject(call, found, branch, await operations.born(found)) }
   }
 
   const commit =
-    (form: typeof commitObject) =>
+    (form: typeof commitObject | typeof gitCommitObject) =>
     async (call: Call): Promise<Answer> => {
-      const at: LocatedCommit = await operations.commit(call, nameOf(call), String(call.params['ref']))
-      return { status: 200, body: form(repositoryUrl(call, at.found), at.commit.hex, await operations.content(at)) }
+      const at = await operations.commit(call, nameOf(call), String(call.params['ref']))
+      const place = { repositoryUrl: repositoryUrl(call, at.found), root: call.root, name: at.found.name.full }
+      return { status: 200, body: form(place, at.commit.hex, await operations.content(at)) }
     }
 
   /** There are none here, which clients take for an answer. */
@@ -87,26 +41,13 @@ export function github(operations: Operations): CompatibleApi {
       return { status: 200, body: { total_count: 0, [member]: [] } }
     }
 
-  const user = (call: Call): Answer => ({
-    status: 200,
-    body: { ...personObject(call, userOf(call)), name: null, email: null },
-  })
+  const user = (call: Call): Answer => ({ status: 200, body: userObject(call, userOf(call)) })
 
   const person = (call: Call): Answer => {
     const login = String(call.params['login'])
     if (!isOwnerName(login)) throw new ServiceError('path_unknown')
-    return { status: 200, body: personObject(call, login) }
+    return { status: 200, body: userObject(call, login) }
   }
-
-  const root = ({ base }: Call): Answer => ({
-    status: 200,
-    body: {
-      current_user_url: `${base}/user`,
-      rate_limit_url: `${base}/rate_limit`,
-      repository_url: `${base}/repos/{owner}/{repo}`,
-      user_url: `${base}/users/{user}`,
-    },
-  })
 
   const rateLimit = (): never => {
     throw new ServiceError('path_unknown', { text: 'Rate limiting is not enabled.' })
@@ -118,21 +59,7 @@ export function github(operations: Operations): CompatibleApi {
     headers: { 'X-GitHub-Media-Type': 'github.v3; format=json', 'X-GitHub-Enterprise-Version': VERSION },
     errorAnswer,
     routes: [
-      { name: 'list', method: 'GET', path: new RegExp(`${REPOSITORY}/commits/(?<ref>.+)/statuses$`), operation: list },
-      {
-        name: 'report',
-        method: 'POST',
-        path: new RegExp(`${REPOSITORY}/statuses/(?<sha>[^/]+)$`),
-        operation: report,
-        missingCommit: 422,
-      },
-      {
-        name: 'list',
-        method: 'GET',
-        path: new RegExp(`${REPOSITORY}/commits/(?<ref>.+)/status$`),
-        operation: combined,
-      },
-      { name: 'list', method: 'GET', path: new RegExp(`${REPOSITORY}/statuses/(?<ref>.+)$`), operation: list },
+      ...statusRoutes(operations, githubMaker),
       { method: 'GET', path: new RegExp(`${REPOSITORY}$`), operation: repository },
       {
         method: 'GET',
@@ -158,24 +85,10 @@ export function github(operations: Operations): CompatibleApi {
       { method: 'GET', path: /^\/user$/, operation: user },
       { method: 'GET', path: /^\/users\/(?<login>[^/]+)$/, operation: person },
       { method: 'GET', path: /^\/rate_limit$/, operation: rateLimit },
-      { method: 'GET', path: /^\/meta$/, operation: () => ({ status: 200, body: { installed_version: VERSION } }) },
-      { method: 'GET', path: /^\/?$/, operation: root },
+      { method: 'GET', path: /^\/meta$/, operation: () => ({ status: 200, body: META }) },
+      { method: 'GET', path: /^\/?$/, operation: (call) => ({ status: 200, body: rootObject(call) }) },
     ],
   }
-}
-
-/** Of the server whose API this is like. */
-const VERSION = '3.14.0'
-
-function paging(call: Call, found: VisibleRepository, last: 'status' | 'statuses'): Omit<ListForm, 'body'> {
-  const page = pageOf(call.query, PAGES)
-  const ref = String(call.params['ref'])
-  const headers = ({ total }: Shown) => {
-    const address = `${repositoryUrl(call, found)}/commits/${refPath(ref)}/${last}`
-    const links = pageLinks(address, {}, PAGES, page, total)
-    return links === undefined ? {} : { Link: links }
-  }
-  return { key: `github ${last} ${call.base} ${found.name.full} ${ref}`, page, headers }
 }
 
 /** Our words are the client's where nobody relies on GitHub's. */

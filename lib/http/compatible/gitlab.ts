@@ -6,18 +6,14 @@ import { MOUNTS } from '../api-paths.js'
 import type { Answer } from '../exchange.js'
 import type { Call, CompatibleApi } from './api.js'
 import { credentialsIn } from './credentials.js'
-import type { ReportedStatus } from '../../domain/status-list.js'
-import { newestFirst, type ListForm, type Shown } from './listing.js'
-import { nameNumber, statusNumber } from './numbers.js'
+import { creators, newestFirst, type ListForm, type Shown } from './listing.js'
+import { commitObject, personObject, projectObject, statusObject, VERSION } from './gitlab-objects.js'
 import { userOf, type Operations } from './operations.js'
 import { lastPage, pageLinks, pageOf } from './paging.js'
 import { fieldsOf, reportShape } from './report-fields.js'
-import { refPath, segment, timeOf } from './formats.js'
+import { refPath } from './formats.js'
 
 const PAGES = { parameter: 'per_page', defaultSize: 20, maxSize: 100 }
-
-/** Of the server whose API this is like. */
-const VERSION = { version: '17.0.0', revision: 'commit-status' }
 
 const STATES: ReadonlyMap<string, State> = new Map([
   ['pending', 'pending'],
@@ -27,14 +23,6 @@ const STATES: ReadonlyMap<string, State> = new Map([
   ['failed', 'failure'],
   ['canceled', 'error'],
 ])
-
-/** What an error was here: no client may take it for anything but a failure. */
-const SHOWN_STATES: Readonly<Record<State, string>> = {
-  pending: 'pending',
-  success: 'success',
-  failure: 'failed',
-  error: 'failed',
-}
 
 const PROJECT = '^/projects/(?<id>[^/]+)'
 
@@ -49,15 +37,19 @@ export function gitlab(operations: Operations): CompatibleApi {
       return reportShape(fields, STATES, { context: fields['name'] ? 'name' : 'context' })
     }
     const { found, status } = await operations.report(call, await nameOf(call), String(call.params['sha']), shapeOf)
-    const body = statusObject(call, status, await operations.defaultBranch(found))
-    return { status: 201, body, reporter: status.reporter }
+    const { reporter } = status
+    const author = reporter ? personObject(call, reporter.user) : null
+    return { status: 201, body: statusObject(status, await operations.defaultBranch(found), author), reporter }
   }
 
   const list = (call: Call): MaybePromise<Answer> =>
     chain(nameOf(call), (name) =>
       operations.list(call, name, String(call.params['ref']), ({ found }) =>
         chain(operations.defaultBranch(found), (branch) => {
-          const body = ({ statuses }: Shown) => statuses.map((status) => statusObject(call, status, branch))
+          const body = ({ statuses }: Shown) => {
+            const authorOf = creators((username) => personObject(call, username))
+            return statuses.map((status) => statusObject(status, branch, authorOf(status)))
+          }
           return { ...paging(call, found, branch), body }
         }),
       ),
@@ -66,31 +58,16 @@ export function gitlab(operations: Operations): CompatibleApi {
   const project = async (call: Call): Promise<Answer> => {
     const found = await operations.repository(call, await nameOf(call))
     const id = operations.numberOf(found)
-    return { status: 200, body: projectObject(call, found, id, await operations.defaultBranch(found)) }
+    const [branch, born] = [await operations.defaultBranch(found), await operations.born(found)]
+    return { status: 200, body: projectObject(call, found, { id, branch, born }) }
   }
 
   const commit = async (call: Call): Promise<Answer> => {
-    const at = await operations.commit(call, await nameOf(call), String(call.params['ref']))
-    const { author, committer, parents, message } = await operations.content(at)
-    const { hex } = at.commit
-    const body = {
-      id: hex,
-      short_id: hex.slice(0, 8),
-      title: message.replace(/\n.*/s, ''),
-      message,
-      author_name: author.name,
-      author_email: author.email,
-      authored_date: timeOf(author.seconds),
-      committer_name: committer.name,
-      committer_email: committer.email,
-      committed_date: timeOf(committer.seconds),
-      created_at: timeOf(committer.seconds),
-      parent_ids: parents,
-      web_url: `${call.root}/${at.found.name.full}/-/commit/${hex}`,
-      status: null,
-      last_pipeline: null,
-    }
-    return { status: 200, body }
+    const at = await operations.reported(call, await nameOf(call), String(call.params['ref']))
+    const [content, branch] = [await operations.content(at), await operations.defaultBranch(at.found)]
+    const lines = await operations.lines(at, content)
+    const { span, commit } = at
+    return { status: 200, body: commitObject(call, at.found, content, { sha: commit.hex, branch, span, lines }) }
   }
 
   const user = (call: Call): Answer => ({ status: 200, body: personObject(call, userOf(call)) })
@@ -147,49 +124,6 @@ function paging({ params, query, base }: Call, { name }: VisibleRepository, bran
         ...(links !== undefined && { Link: links }),
       }
     },
-  }
-}
-
-function statusObject(call: Call, status: ReportedStatus, branch: string): object {
-  return {
-    id: statusNumber(status),
-    sha: status.sha,
-    ref: branch,
-    status: SHOWN_STATES[status.state],
-    name: status.context,
-    target_url: status.target_url,
-    description: status.description,
-    created_at: status.created_at,
-    started_at: null,
-    finished_at: status.state === 'pending' ? null : status.updated_at,
-    allow_failure: false,
-    coverage: null,
-    pipeline_id: nameNumber(status.sha),
-    author: status.reporter ? personObject(call, status.reporter.user) : null,
-  }
-}
-
-function personObject({ root }: Call, username: string): object {
-  return {
-    id: nameNumber(username),
-    username,
-    name: username,
-    state: 'active',
-    avatar_url: null,
-    web_url: `${root}/${segment(username)}`,
-  }
-}
-
-function projectObject({ root }: Call, { name, repository, access }: VisibleRepository, id: number, branch: string) {
-  return {
-    id,
-    name: name.name,
-    path: name.name,
-    path_with_namespace: name.full,
-    default_branch: branch,
-    visibility: repository.public ? 'public' : 'private',
-    web_url: `${root}/${name.full}`,
-    permissions: { project_access: { access_level: access === 'write' ? 40 : 20 }, group_access: null },
   }
 }
 

@@ -21,7 +21,7 @@ export interface ListForm {
   readonly selects?: (status: Facts) => boolean
   /** Absent: the newest report first. */
   readonly compare?: (one: Facts, other: Facts) => number
-  readonly body: (shown: Shown) => object
+  readonly body: (shown: Shown) => MaybePromise<object>
   readonly headers: (shown: Shown) => OutgoingHttpHeaders
 }
 
@@ -44,6 +44,19 @@ export function newestFirst(one: Facts, other: Facts): number {
 
 export function descending(one: string, other: string): number {
   return one < other ? 1 : one > other ? -1 : 0
+}
+
+/** Who reported each status of a list: a person is made once, however many statuses are theirs. */
+export function creators<Person extends object>(
+  make: (login: string) => Person,
+): (status: Pick<ReportedStatus, 'reporter'>) => Person | null {
+  const made = new Map<string, Person>()
+  return ({ reporter }) => {
+    if (!reporter) return null
+    const person = made.get(reporter.user) ?? make(reporter.user)
+    made.set(reporter.user, person)
+    return person
+  }
 }
 
 /**
@@ -77,8 +90,8 @@ export class Listing {
 
   #make(key: string, list: SentList, form: ListForm): Promise<Answer> {
     const making = shownOf(list, form)
-      .then((shown) => {
-        const body = jsonBytes(form.body(shown))
+      .then(async (shown) => {
+        const body = jsonBytes(await form.body(shown))
         const digest = digestOf(key)
         const answer = { status: 200, body, digest, headers: form.headers(shown) }
         this.#answers.set(key, answer)

@@ -1,15 +1,18 @@
 import { RepositoryUnreadable } from '../../git/commits.js'
+import type { ChangedLines, LineCounts } from '../../git/changed-lines.js'
 import type { CommitContent, CommitContents } from '../../git/commit-content.js'
 import type { Refs } from '../../git/refs.js'
+import { quickStat } from '../../git/stat.js'
 import { ServiceError } from '../../errors.js'
-import type { StoredStatus } from '../../domain/commit-status.js'
-import { parseObjectId, type ObjectId } from '../../domain/object-id.js'
-import { chain, type MaybePromise } from '../../concurrency/maybe-promise.js'
+import type { State, StoredStatus } from '../../domain/commit-status.js'
+import { parseObjectId, type ObjectFormat, type ObjectId } from '../../domain/object-id.js'
+import { chain, closing, type MaybePromise } from '../../concurrency/maybe-promise.js'
 import type { CacheShares } from '../../contracts/cache-shares.js'
 import type { Meter } from '../../contracts/meter.js'
 import type { Repository } from '../../contracts/repositories.js'
 import type { ReportShape } from '../../domain/report.js'
 import type { RepositoryName } from '../../domain/repository-name.js'
+import type { SentList } from '../../domain/status-list.js'
 import type { InFlight } from '../../service/in-flight.js'
 import type { VisibleRepository } from '../../service/repository-access.js'
 import type { LocatedCommit, StatusLists } from '../../service/status-lists.js'
@@ -17,6 +20,7 @@ import type { StatusReports } from '../../service/status-reports.js'
 import { readBytes, receiveReport } from '../body.js'
 import type { Answer } from '../exchange.js'
 import type { Call } from './api.js'
+import { timeOf } from './formats.js'
 import { Listing, type ListForm } from './listing.js'
 import type { Projects } from './projects.js'
 
@@ -28,10 +32,18 @@ export interface OperationsDependencies {
   readonly reports: StatusReports
   readonly refs: Refs
   readonly contents: CommitContents
+  readonly lines: ChangedLines
   readonly projects: Projects
   readonly inFlight: InFlight
   readonly meter: Meter
   readonly shares: CacheShares
+}
+
+/** What the statuses of a commit come to, and when the first was reported and the last changed. */
+export interface StatusSpan {
+  readonly state: State
+  readonly first: string
+  readonly last: string
 }
 
 /** What the compatible APIs are made of: what a client asks for, in our words. */
@@ -93,6 +105,21 @@ export class Operations {
     return await this.#dependencies.lists.findCommit(caller, name, this.#commitOf(ref))
   }
 
+  /** A commit that a ref names, and what its statuses come to. */
+  async reported(
+    { caller }: Call,
+    name: RepositoryName | undefined,
+    ref: string,
+  ): Promise<LocatedCommit & { readonly span: StatusSpan | undefined }> {
+    const { found, commit, list } = await this.#dependencies.lists.list(caller, name, this.#commitOf(ref))
+    return { found, commit, span: await closing(list, async () => await spanOf(list)) }
+  }
+
+  /** How many lines a commit has changed. */
+  async lines({ found, commit }: LocatedCommit, { parents: [parent] }: CommitContent): Promise<LineCounts> {
+    return await this.#dependencies.lines.count(found.repository.directory, commit, parent)
+  }
+
   async content({ found, commit }: LocatedCommit): Promise<CommitContent> {
     return await readable(this.#dependencies.contents.read(found.repository.directory, commit))
   }
@@ -105,6 +132,20 @@ export class Operations {
     return chain(this.#dependencies.refs.defaultBranch(repository), (branch) => branch ?? USUAL_BRANCH)
   }
 
+  /** When the folder of a repository was made, to the second. */
+  async born({ repository }: VisibleRepository): Promise<string> {
+    try {
+      return timeOf((await quickStat(repository.directory)).birthtimeMs / 1000)
+    } catch (cause) {
+      throw new ServiceError('repository_unreadable', { cause })
+    }
+  }
+
+  /** The object format of a repository, by what HEAD names; the usual one where that is not there. */
+  async format({ repository }: VisibleRepository): Promise<ObjectFormat> {
+    return (await readable(this.#dependencies.refs.resolve(repository, 'HEAD')))?.format ?? 'sha1'
+  }
+
   /** A full id is taken as it is; any other text is a ref. */
   #commitOf(ref: string): (repository: Repository) => ObjectId | Promise<ObjectId> {
     return (repository) => parseObjectId(ref) ?? this.#resolve(repository, ref)
@@ -115,6 +156,22 @@ export class Operations {
     if (!commit) throw new ServiceError('commit_not_found')
     return commit
   }
+}
+
+/** @returns `undefined` where there are no statuses */
+async function spanOf(list: SentList): Promise<StatusSpan | undefined> {
+  let span: Omit<StatusSpan, 'state'> | undefined
+  for await (const statuses of list.pages()) {
+    for (const status of statuses) {
+      const { created_at, updated_at } = status.parse()
+      span = {
+        first: span && span.first < created_at ? span.first : created_at,
+        last: span && span.last > updated_at ? span.last : updated_at,
+      }
+    }
+  }
+  const { state } = list.summary
+  return span && state ? { state, ...span } : undefined
 }
 
 /** The caller's user name. @throws ServiceError `credentials_missing` for anonymous calls */

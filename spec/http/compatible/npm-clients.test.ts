@@ -32,7 +32,7 @@ for (const mount of ['/api/v3', '/github/api/v3']) {
     t.match((await octokit.checks.listForRef({ ...at, ref: sha })).data, { total_count: 0, check_runs: [] })
     t.match((await octokit.checks.listSuitesForRef({ ...at, ref: sha })).data, { total_count: 0, check_suites: [] })
     t.match((await octokit.git.getCommit({ ...at, commit_sha: sha })).data, { sha, parents: [], tree: {} })
-    t.match((await octokit.meta.get()).data, { installed_version: '3.14.0' })
+    t.match((await octokit.meta.get()).data, { installed_version: '3.19.0' })
     await t.rejects(octokit.rateLimit.get(), { status: 404, message: /not enabled/ })
     const [unknown, wrong] = ['e'.repeat(40), new Octokit({ baseUrl: `${service.url}${mount}`, auth: 'wrong', log })]
     await t.rejects(octokit.repos.createCommitStatus({ ...at, sha: unknown, state: 'success' }), {
@@ -52,7 +52,7 @@ for (const mount of ['/api/v3', '/github/api/v3']) {
 t.test('gitea-js', async (t) => {
   const { service, sha, token } = await hostCommit(t, { private: true })
   const api = giteaApi(`${service.url}/gitea`, { token, customFetch: fetch })
-  t.match((await api.version.getVersion()).data, { version: '1.24.0' })
+  t.match((await api.version.getVersion()).data, { version: '1.26.0' })
   t.match((await api.settings.getGeneralApiSettings()).data, { max_response_items: 50 })
   for (const state of ['pending', 'warning', 'failure'] as const) {
     const body = { state, context: `check ${state}`, description: '', target_url: '' }
