@@ -177,7 +177,7 @@ const table = [
       },
       maxItems: 100,
     },
-    meaning: "host names, with a port where there is one, whose `/api/v1` is Gitea's: for Flux",
+    meaning: "host names, with a port or for every port, whose `/api/v1` is Gitea's: for Flux",
     isOption: true,
   },
   {

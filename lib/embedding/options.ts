@@ -68,7 +68,7 @@ export interface CommitStatusOptions {
   readonly cache?: { readonly megabytes?: number }
   /** APIs of others that the handler answers too, each under paths of its own. Default: none. */
   readonly compatibleApis?: readonly CompatibleApiName[]
-  /** Hosts, with a port where there is one, whose `/api/v1` is Gitea's. Default: none. */
+  /** Hosts, with a port or for every port, whose `/api/v1` is Gitea's. Default: none. */
   readonly giteaHosts?: readonly string[]
   /** Where people and clients see the service: what links begin with. Default: what the client has called. */
   readonly publicUrl?: string

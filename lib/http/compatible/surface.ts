@@ -30,7 +30,7 @@ export function compatibleSurfaces(api: CompatibleApi, dependencies: CompatibleD
 
 /**
  * A compatible API in the place of the strict one, for clients that call one of some hosts.
- * @param hosts in lower case
+ * @param hosts in lower case; without a port, for every port
  */
 export function hostSurface(
   api: CompatibleApi,
@@ -38,7 +38,10 @@ export function hostSurface(
   dependencies: CompatibleDependencies,
 ): Surface {
   const { address } = dependencies
-  const isOfHost = (request: IncomingMessage): boolean => hosts.has(address.called(request).host)
+  const isOfHost = (request: IncomingMessage): boolean => {
+    const { host } = address.called(request)
+    return hosts.has(host) || hosts.has(host.replace(/:\d+$/, ''))
+  }
   return surfaceOf(api, STRICT_MOUNT, dependencies, isOfHost, (request) => address.ofHost(request))
 }
 

@@ -29,6 +29,20 @@ t.test('In the library no compatible API is on unless it is asked for, and then 
   t.strictSame(await answered({ giteaHosts: ['x'] }), [299, 299, 299, 299, 299, 299])
 })
 
+t.test('A name of giteaHosts without a port holds for every port, one with a port for that one', async (t) => {
+  const hosts = ['Localhost', '[::1]', 'git.example.com:3000']
+  const { service } = await embed(t, { giteaHosts: hosts, trustedProxies: ['127.0.0.1'] })
+  const url = await listen(t, service.handler)
+  const statusOf = async (host: string) =>
+    (await fetchJson(`${url}/api/v1/version`, { headers: { 'X-Forwarded-Host': host } })).status
+  const theirs = ['localhost:8080', 'localhost', 'LOCALHOST:1', '[::1]', '[::1]:8080', 'git.example.com:3000']
+  for (const host of theirs) t.equal(await statusOf(host), 200, host)
+  const ours = ['git.example.com', 'git.example.com:3001', 'localhost.example.com', 'x.localhost:8080', '[::11]:8080']
+  for (const host of ours) t.equal(await statusOf(host), 404, host)
+  const { port } = new URL(url)
+  t.equal((await fetchJson(`http://localhost:${port}/api/v1/version`)).status, 200, 'as a client calls it')
+})
+
 t.test('Links have the path that express has the service under', async (t) => {
   const { service, repositories, tokenOf } = await embed(t, { compatibleApis: ['github'] })
   const { sha } = await makeRepositoryWithCommit(repositories, 'alice/hello')
