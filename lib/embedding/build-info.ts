@@ -8,12 +8,15 @@ export interface BuildInfo {
   readonly commit?: string
 }
 
-/** What the package and its set-up say; of a host that has bundled them into a file of its own, nothing. */
-export function buildInfo(): BuildInfo {
-  const manifest = told(() => createRequire(import.meta.url).resolve('commit-status-service/package.json')) ?? ''
-  const [, version = 'unknown'] = /"version": *"([^"]*)"/.exec(told(() => readFileSync(manifest, 'utf8')) ?? '') ?? []
+/**
+ * What the package and its set-up say; of a host that has bundled them into a file of its own, nothing.
+ * @param file of `lib/`, compiled or not, or a stand-in for one
+ */
+export function buildInfo(file: string = import.meta.url): BuildInfo {
+  const manifest = told(() => readFileSync(createRequire(file).resolve('commit-status-service/package.json'), 'utf8'))
+  const version = /"version": *"([^"]*)"/.exec(manifest ?? '')?.[1] ?? 'unknown'
   // scripts/set-up/compile.js writes it beside what it compiles.
-  const commit = told(() => readFileSync(new URL('../commit', import.meta.url), 'utf8').trim())
+  const commit = told(() => readFileSync(new URL('../commit', file), 'utf8').trim())
   return { version, ...(commit !== undefined && { commit }) }
 }
 
