@@ -54,7 +54,7 @@ t.test(
       [['repo', 'list'], /^REPOSITORY +VISIBILITY\nalice\/hello +public\nbob\/hello +private\n$/],
       [
         ['status', 'list', 'alice/hello'],
-        new RegExp(`^${sha}  failure\n  failure +build +\\S+Z +2 of 300 +by alice\n  failure +lint .*\n$`),
+        new RegExp(`^${sha}  failure\n  failure +build +\\S+Z +by alice +2 of 300\n  failure +lint .*\n$`),
       ],
       [
         ['status', 'list', 'alice/hello', sha, '--json'],

@@ -14,7 +14,10 @@ t.test('Wrong use exits 2 with the usage, before anything is sent, and shows no 
       ['alice/hello', ZERO, ...url, '--state', 'done'],
       "option '--state <state>' argument 'done' is invalid. Allowed choices are pending, success, failure, error.",
     ],
-    [['alice/hello', ZERO, '--state', 'success'], 'no address of the service: give --url, or set COMMIT_STATUS_URL'],
+    [
+      ['alice/hello', ZERO, '--state', 'success'],
+      'no address of the service: give --url, set COMMIT_STATUS_URL, or git',
+    ],
     [
       ['alice/hello', ZERO, '--state', 'success', '--url', 'localhost:8080'],
       "option '--url <base>' argument 'localhost:8080' is invalid. It must be like https://status.example.com.",
@@ -54,7 +57,7 @@ t.test('Wrong use exits 2 with the usage, before anything is sent, and shows no 
     [['alice/hello', ZERO, '--state', 'success', ...url, '--token-file', 'empty'], 'there is no token in empty'],
     [['alice/hello', ZERO, '--state', 'success', ...url, '--token-file', 'token'], 'what is in token is no token'],
     [['alice', ZERO, '--state', 'success', ...url], '"alice" is no repository name: <owner>/<repo>'],
-    [['alice/hello', 'HEAD', '--state', 'success', ...url], '"HEAD" is not a full 40 or 64 character hex commit id'],
+    [['alice/hello', 'nope', '--state', 'success', ...url], '"nope" is not a full 40 or 64 character hex commit id'],
     [
       ['alice/hello', '--state', 'success', ...url],
       'no commit is given, and none can be told from the folder: git says: fatal: not a git repository',

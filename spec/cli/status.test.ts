@@ -41,11 +41,13 @@ const [A, B, C] = ['a', 'b', 'c'].map((digits) => commitId(digits).hex) as [stri
 t.test('Statuses are listed by commit, the latest first, with the combined state on top', async (t) => {
   const { place, now } = await filledPlace(t.testdir())
   const time = (ago: number) => new Date(now - ago).toISOString()
-  const blocks = [
-    `${C}  pending\n  pending  build    ${time(0)}  42 tests\n`,
-    `${A}  failure\n  success  build    ${time(3 * MINUTE)}  42 tests\n  error    ci/lint  ${time(2 * MINUTE)}\n`,
-    `${B}  success\n  success  build    ${time(5 * HOUR)}  42 tests  by ci-\\u{1b}[31m\n`,
+  const blocksWith = (by: string) => [
+    `${C}  pending\n  pending  build    ${time(0)}  ${' '.repeat(by.length)}42 tests\n`,
+    `${A}  failure\n  success  build    ${time(3 * MINUTE)}  ${' '.repeat(by.length)}42 tests\n` +
+      `  error    ci/lint  ${time(2 * MINUTE)}\n`,
+    `${B}  success\n  success  build    ${time(5 * HOUR)}  ${by}42 tests\n`,
   ]
+  const blocks = blocksWith('')
   const outcomes = async () => {
     const all: Outcome[] = []
     for (const args of [[], ['--limit', '2'], [A.toUpperCase()], [commitId('d').hex]])
@@ -53,7 +55,12 @@ t.test('Statuses are listed by commit, the latest first, with the combined state
     return all
   }
   const done = (stdout: string | undefined) => ({ status: 0, stdout: stdout ?? '', stderr: '' })
-  const expected = [done(blocks.join('\n')), done(blocks.slice(0, 2).join('\n')), done(blocks[1]), done('')]
+  const expected = [
+    done(blocksWith('by ci-\\u{1b}[31m  ').join('\n')),
+    done(blocks.slice(0, 2).join('\n')),
+    done(blocks[1]),
+    done(''),
+  ]
   t.strictSame(await outcomes(), expected, 'stopped')
   const json = (await place.run(['status', 'list', 'alice/hello', '--limit', '2', '--json'])).stdout
     .split('\n')

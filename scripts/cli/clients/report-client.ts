@@ -4,6 +4,7 @@ import { errorMessage } from '../../../lib/errors.js'
 import type { ReportShape } from '../../../lib/domain/report.js'
 import { visible } from '../terminal/visible.js'
 import { answerText } from './answer-text.js'
+import { certificateAdvice } from './certificate.js'
 import { ReportRefused, ServiceNotReached } from './report-failure.js'
 
 /** How long one attempt may take: longer than the service itself waits for anything. */
@@ -101,7 +102,10 @@ async function attempt({ address, token, report }: Delivery, milliseconds: numbe
   } catch (cause) {
     if (isTooLarge(cause))
       throw new ReportRefused(`${origin} sends an answer without end: it is no commit-status service`, { cause })
-    throw new NotNow(`${origin} cannot be reached: ${connectionReason(cause, milliseconds)}`, { cause })
+    const words = `${origin} cannot be reached: ${connectionReason(cause, milliseconds)}`
+    const advice = certificateAdvice(cause)
+    if (advice !== undefined) throw new ServiceNotReached(`${words}; ${advice}`, { cause })
+    throw new NotNow(words, { cause })
   }
   // Should a proxy show what it was sent.
   const masked = (sent: string): string => sent.replaceAll(token, '***')

@@ -2,6 +2,7 @@ import { MAX_FAILED, type CommitState } from '../../../lib/domain/commit-status.
 import { errorMessage } from '../../../lib/errors.js'
 import { visible } from '../terminal/visible.js'
 import { answerText } from './answer-text.js'
+import { certificateAdvice } from './certificate.js'
 
 /** How long one answer may take. */
 const ANSWER_MILLISECONDS = 10_000
@@ -45,7 +46,9 @@ async function ask({ url, token, repository }: ServicePlace, path: string): Prom
     const { cause = error } = error instanceof Error ? error : {}
     if (member(error, 'type') === 'entity.too.large')
       throw new Error(`${origin} answers more than ${MAX_ANSWER_BYTES} bytes`, { cause: error })
-    throw new Error(`${origin} cannot be reached: ${errorMessage(cause)}`, { cause: error })
+    const advice = certificateAdvice(error)
+    const words = `${errorMessage(cause)}${advice === undefined ? '' : `; ${advice}`}`
+    throw new Error(`${origin} cannot be reached: ${words}`, { cause: error })
   }
   const answer = parsed(text)
   if (response.status === 200 && answer !== undefined) return answer

@@ -4,6 +4,8 @@ import type { Verdict } from '../../../lib/domain/verdict/verdict.js'
 import { errorMessage } from '../../../lib/errors.js'
 import { visible } from '../terminal/visible.js'
 import { answerText } from './answer-text.js'
+import { certificateAdvice } from './certificate.js'
+import { ServiceNotReached } from './report-failure.js'
 
 /** A list of a thousand contexts, each as long as it may be, is smaller. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
@@ -100,7 +102,10 @@ async function ask(
   } catch (cause) {
     if (cause instanceof Error && 'type' in cause && cause.type === 'entity.too.large')
       throw new NoAnswer(`${origin} sends an answer without end: it is no commit-status service`, { cause })
-    throw new NoAnswer(`${origin} cannot be reached: ${connectionReason(cause)}`, { cause })
+    const words = `${origin} cannot be reached: ${connectionReason(cause)}`
+    const advice = certificateAdvice(cause)
+    if (advice !== undefined) throw new ServiceNotReached(`${words}; ${advice}`, { cause })
+    throw new NoAnswer(words, { cause })
   }
   const { status } = response
   // Should a proxy show what it was sent.

@@ -3,7 +3,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander'
 import { errorMessage } from '../../../lib/errors.js'
 import { parseObjectId } from '../../../lib/domain/object-id.js'
 import { parseRepositoryName } from '../../../lib/domain/repository-name.js'
-import { CheckoutError, clonedRepository, headCommit } from '../git/checkout.js'
+import { CheckoutError, clonedRepository, commitNamed, configuredUrl, headCommit } from '../git/checkout.js'
 import { pathIn, type Io } from '../terminal/io.js'
 import { hasMore, isToken, serviceAddress } from '../clients/service-address.js'
 
@@ -43,24 +43,44 @@ export async function commitAsked(
   sha: string | undefined,
   { url, tokenFile }: AddressOptions,
 ): Promise<{ url: URL; token: string; repository: string; sha: string }> {
-  const base = checkedUrl(io, command, url)
+  const base = await checkedUrl(io, command, url)
   const token = await givenToken(io, command, tokenFile)
   if (token === undefined) command.error('error: no token: set COMMIT_STATUS_TOKEN, or give --token-file')
   const name = repository ?? (await fromCheckout(command, 'repository', async () => await clonedRepository(io)))
-  const commit = sha ?? (await fromCheckout(command, 'commit', async () => await headCommit(io)))
+  const commit =
+    sha === undefined
+      ? await fromCheckout(command, 'commit', async () => await headCommit(io))
+      : await fullCommit(io, sha)
   if (!parseRepositoryName(name)) command.error(`error: ${JSON.stringify(name)} is no repository name: <owner>/<repo>`)
   if (!parseObjectId(commit))
-    command.error(`error: ${JSON.stringify(commit)} is not a full 40 or 64 character hex commit id`)
+    command.error(
+      `error: ${JSON.stringify(commit)} is not a full 40 or 64 character hex commit id, nor known to git here`,
+    )
   return { url: base, token, repository: name, sha: commit }
 }
 
+/** A commit that is not named in full is what the checkout knows by that name; else it stays as it is. */
+export async function fullCommit(io: Io, name: string): Promise<string> {
+  return parseObjectId(name) ? name : ((await commitNamed(io, name)) ?? name)
+}
+
 /** Ends the command, with the reason, where the address is missing or has what no address of a service has. */
-export function checkedUrl(io: Io, command: Command, option: URL | undefined): URL {
-  const url = givenUrl(io, command, option)
-  if (url === undefined) command.error('error: no address of the service: give --url, or set COMMIT_STATUS_URL')
+export async function checkedUrl(io: Io, command: Command, option: URL | undefined): Promise<URL> {
+  const url = givenUrl(io, command, option) ?? (await urlOfCheckout(io, command))
+  if (url === undefined)
+    command.error(
+      'error: no address of the service: give --url, set COMMIT_STATUS_URL, or git config commit-status.url',
+    )
   // Here, without the address: it may hold a password.
   if (hasMore(url)) command.error('error: the address of the service must have no user, password, ? or #')
   return url
+}
+
+async function urlOfCheckout(io: Io, command: Command): Promise<URL | undefined> {
+  const text = await configuredUrl(io)
+  if (text === undefined) return undefined
+  // Not shown: it may hold a password.
+  return serviceAddress(text) ?? command.error(`error: commit-status.url of git is no address. ${ADDRESS_FORM}`)
 }
 
 function address(text: string): URL {

@@ -29,7 +29,7 @@ export function logCommand(program: Command, io: Io, given: readonly string[]): 
     .option('--token-file <file>', 'file that holds a token; else COMMIT_STATUS_TOKEN; a public repository needs none')
     .option('--json', 'print a JSON object for each commit')
     .action(async (_: readonly string[], options: LogOptions, command: Command) => {
-      const url = checkedUrl(io, command, options.url)
+      const url = await checkedUrl(io, command, options.url)
       if (optionsOf(argumentsOf(command, given)).includes('-z'))
         command.error('error: the log has lines: -z cannot be given')
       const token = await givenToken(io, command, options.tokenFile)

@@ -1,6 +1,9 @@
 import type { Command } from 'commander'
 import type { RepositoryCounts } from '../../../lib/admin/administration.js'
+import { CommandFailed } from '../../../lib/admin/client.js'
 import { jsonLine } from '../../../lib/admin/ndjson.js'
+import { shellWord } from '../../../lib/admin/shell-word.js'
+import { errorMessage } from '../../../lib/errors.js'
 import { administer } from '../administration/administer.js'
 import { explain } from '../terminal/help.js'
 import { printLine, warn, type Io } from '../terminal/io.js'
@@ -52,7 +55,9 @@ export function repoCommand(program: Command, io: Io): void {
           io,
           command,
           async (administration, by) => {
-            await administration.setVisibility(repository, visibility, by)
+            await administration.setVisibility(repository, visibility, by).catch((error: unknown) => {
+              throw withWayOut(error, visibility)
+            })
           },
           'made',
         )
@@ -126,6 +131,14 @@ export function repoCommand(program: Command, io: Io): void {
     ],
     examples: ['commit-status repo delete alice/hello', 'commit-status repo delete alice/hello --yes'],
   })
+}
+
+/** The service may not write where repositories are, as in its sandbox: who owns them does it. */
+function withWayOut(error: unknown, visibility: 'public' | 'private'): unknown {
+  const [text, path] = /^(?:EACCES|EROFS|EPERM): .* '(.*)'$/.exec(errorMessage(error)) ?? []
+  if (text === undefined || path === undefined) return error
+  const line = `${visibility === 'public' ? 'touch' : 'rm -f'} ${shellWord(path)}`
+  return new CommandFailed(`${text}; run as the user of the git server: ${line}`, { cause: error })
 }
 
 function describeRepositoryCounts({ statuses, grants }: RepositoryCounts): string {

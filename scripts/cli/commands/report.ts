@@ -20,7 +20,7 @@ export function reportCommand(status: Command, io: Io): void {
   const report = addressed(status.command('report'))
     .description('report the result of a check to a service, over HTTP')
     .argument('[owner/repo]', 'default: what the checkout is a clone of')
-    .argument('[sha]', 'full commit id; default: what is checked out')
+    .argument('[sha]', 'id of the commit, or what git knows it by here; default: what is checked out')
     .addOption(new Option('--state <state>', 'result of the check').choices(STATES).makeOptionMandatory())
     .option('--context <name>', 'name of the check; default when left out')
     .option('--description <text>', 'a few words on the result')

@@ -3,6 +3,7 @@ import { MAX_COMMITS } from '../../../lib/admin/administration.js'
 import { jsonLine } from '../../../lib/admin/ndjson.js'
 import type { ReportedItem } from '../../../lib/admin/reported-commits.js'
 import { administer } from '../administration/administer.js'
+import { fullCommit } from './address-options.js'
 import { explain } from '../terminal/help.js'
 import { printLine, type Io } from '../terminal/io.js'
 import { print } from '../terminal/output.js'
@@ -18,7 +19,7 @@ export function statusCommand(program: Command, io: Io): void {
     .command('list')
     .description('list the statuses of a commit, or of the commits that were reported on last')
     .argument('<owner/repo>')
-    .argument('[sha]', 'full commit id')
+    .argument('[sha]', 'id of the commit, or what git knows it by here')
     .addOption(new Option('--limit <number>', 'how many commits, the latest first').default(20).argParser(limit))
     .option('--json', 'print a JSON object for each status')
     .action(
@@ -28,9 +29,10 @@ export function statusCommand(program: Command, io: Io): void {
         options: { limit: number; json?: true },
         command: Command,
       ) => {
+        const commit = sha === undefined ? null : await fullCommit(io, sha)
         const printer = new StatusPrinter(io, options.json ?? false)
         await administer(io, command, async (administration) => {
-          const listed = administration.listCommits(repository, sha ?? null, options.limit)
+          const listed = administration.listCommits(repository, commit, options.limit)
           await withProgress(io, listed, async (items) => await printer.add(items), true)
         })
         await printer.end()
@@ -38,9 +40,9 @@ export function statusCommand(program: Command, io: Io): void {
     )
   explain(list, {
     more: [
-      'Of each commit the combined state stands on top, then the state, context, time and description of each ' +
-        'status. On a terminal states are coloured (NO_COLOR and FORCE_COLOR are heeded) and times are relative; ' +
-        '--json has every field and absolute times.',
+      'Of each commit the combined state stands on top, then the state, context, time, reporter and description ' +
+        'of each status. On a terminal states are coloured (NO_COLOR and FORCE_COLOR are heeded) and times are ' +
+        'relative; --json has every field and absolute times.',
     ],
     examples: [
       'commit-status status list alice/hello',

@@ -22,7 +22,7 @@ export function waitCommand(status: Command, io: Io): void {
       .command('wait')
       .description('wait until what is required of a commit is there, over HTTP')
       .argument('[owner/repo]', 'default: what the checkout is a clone of')
-      .argument('[sha]', 'full commit id; default: what is checked out')
+      .argument('[sha]', 'id of the commit, or what git knows it by here; default: what is checked out')
       .option('--require <pattern>', 'a context, * for any characters; may be given several times', listOf)
       .option('--by <user>', 'only what this user reported last counts; several times', listOf)
       .option('--stale <time>', 'what is pending, and was last reported on longer ago, has failed')

@@ -17,6 +17,17 @@ export async function headCommit(io: Io): Promise<string> {
   return await git(io, 'rev-parse', '--verify', 'HEAD^{commit}')
 }
 
+/** The full id of the commit that a revision names in the checkout: a branch, a short id; `undefined`: none. */
+export async function commitNamed(io: Io, revision: string): Promise<string | undefined> {
+  const asked = ['rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`]
+  return await git(io, ...asked).catch(() => undefined)
+}
+
+/** The address of the service that git's configuration has for the checkout, as it has for the gate. */
+export async function configuredUrl(io: Io): Promise<string | undefined> {
+  return await git(io, 'config', '--get', 'commit-status.url').catch(() => undefined)
+}
+
 /**
  * The repository, `owner/repo`, that the checkout is a clone of: by the URL of `origin`, or of its only remote.
  * @throws CheckoutError

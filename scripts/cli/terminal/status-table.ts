@@ -10,9 +10,10 @@ import { visible } from './visible.js'
  */
 export function statusTable(io: Io, items: readonly ReportedItem[], isFirst: boolean): string {
   const isColoured = hasColours(io)
-  const rows = items.flatMap((item) =>
-    'status' in item ? [rowOf(item.status, isColoured, io.stdout.isTTY === true)] : [],
-  )
+  const statuses = items.flatMap((item) => ('status' in item ? [item.status] : []))
+  const all = statuses.map((status) => rowOf(status, isColoured, io.stdout.isTTY === true))
+  // The column of reporters is there where one is known.
+  const rows = statuses.some(({ reporter }) => reporter) ? all : all.map((row) => row.toSpliced(REPORTER, 1))
   // One table, so that the columns of all commits stand below each other.
   const drawn = rows.length === 0 ? [] : table([], rows).split('\n')
   const lines = items.flatMap((item, index) => {
@@ -24,6 +25,9 @@ export function statusTable(io: Io, items: readonly ReportedItem[], isFirst: boo
   return lines.join('\n')
 }
 
+/** Which column names the reporter. */
+const REPORTER = 3
+
 function rowOf(
   { state, context, updated_at, description, reporter }: Extract<ReportedItem, { status: unknown }>['status'],
   isColoured: boolean,
@@ -34,7 +38,7 @@ function rowOf(
     `  ${paintedState(state, isColoured)}`,
     visible(context),
     shownTime(updated_at, isTerminal),
-    visible(description ?? ''),
     by,
+    visible(description ?? ''),
   ]
 }
