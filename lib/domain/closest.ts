@@ -20,11 +20,11 @@ function distance(from: string, to: string): number {
     const now = [row]
     for (let column = 1; column <= to.length; column++) {
       const isSame = from[row - 1] === to[column - 1]
-      const ways = [(last[column] ?? 0) + 1, (now[column - 1] ?? 0) + 1, (last[column - 1] ?? 0) + (isSame ? 0 : 1)]
+      const ways = [Number(last[column]) + 1, Number(now[column - 1]) + 1, Number(last[column - 1]) + (isSame ? 0 : 1)]
       const isExchanged = row > 1 && column > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1]
-      now.push(Math.min(...ways, ...(isExchanged ? [(before[column - 2] ?? 0) + 1] : [])))
+      now.push(Math.min(...ways, ...(isExchanged ? [Number(before[column - 2]) + 1] : [])))
     }
     ;[before, last] = [last, now]
   }
-  return last[to.length] ?? 0
+  return Number(last[to.length])
 }
