@@ -98,7 +98,7 @@ export async function assemble(
   const dependencies = await openDependencies(options, logger, meter, partMilliseconds, shares)
   const { store, tokens, authenticator, failures } = dependencies
   const commits = new CommitFinder({ comparesIdentities: dependencies.folder !== undefined })
-  const git = new GitProcesses()
+  const git = new GitProcesses({ logger })
   const refs = new Refs(git, meter, shares.refs)
   meter.gauge('openRepositories', () => commits.open)
   const events = new StatusEvents(logger)

@@ -1,4 +1,5 @@
 import type { ObjectId } from '../domain/object-id.js'
+import { ServiceError } from '../errors.js'
 
 /** Confirms commits in bare repositories. */
 export interface Commits {
@@ -21,9 +22,25 @@ export interface Commits {
 
 /** The repository is there, but cannot be read: corrupt, half-written, of an unknown kind, or no permission. */
 export class RepositoryUnreadable extends Error {
-  override readonly name = 'RepositoryUnreadable'
+  override readonly name: string = 'RepositoryUnreadable'
 
   constructor(directory: string, cause: unknown) {
     super(`cannot read ${directory}`, { cause })
   }
+}
+
+/** The installed git does not know the format of the repository: that does not pass by itself. */
+export class RepositoryFormatUnknown extends RepositoryUnreadable {
+  override readonly name = 'RepositoryFormatUnknown'
+}
+
+/** How long a client is asked to wait for an admin to install another git. */
+const INSTALL_SECONDS = 3600
+
+/** What a page, or an API of others, says of a failure; what is none of a repository is passed on. */
+export function unreadableError(cause: unknown): unknown {
+  if (!(cause instanceof RepositoryUnreadable)) return cause
+  const text = 'the git of this service cannot read this kind of repository: it may take a later one'
+  const more = cause instanceof RepositoryFormatUnknown && { text, retryAfter: INSTALL_SECONDS }
+  return new ServiceError('repository_unreadable', { cause, ...more })
 }

@@ -1,8 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { LRUCache } from 'lru-cache'
 import { ServiceError } from '../errors.js'
-import { RepositoryUnreadable } from './commits.js'
+import { silentLogger, type Logger } from '../contracts/logger.js'
+import { RepositoryFormatUnknown, RepositoryUnreadable } from './commits.js'
 import { FairQueue } from './fair-queue.js'
+import { UnknownFormatNotes } from './needed-git.js'
 
 /** How long git may take for one answer, the wait for its turn included. */
 const DEADLINE_MILLISECONDS = 5_000
@@ -23,6 +25,10 @@ const MAX_HUNG = 10_000
 const MAX_WAITING = 200
 
 const MAX_ERROR_CHARACTERS = 1024
+
+/** What git says of a repository whose format it does not know: of a later git, mostly. */
+const UNKNOWN_FORMAT =
+  /repository extensions? found|v1-only extensions? found|expected git repo version|invalid value for 'extensions\./i
 
 /**
  * What is set whatever a repository's own configuration says. Repositories of another owner are read: the admin chose
@@ -70,10 +76,17 @@ export class GitProcesses {
   readonly #running = new Set<Call>()
   readonly #waiting = new FairQueue<Call>(MAX_WAITING)
   readonly #hung = new LRUCache<string, true>({ max: MAX_HUNG, ttl: HUNG_MILLISECONDS })
+  readonly #notes: UnknownFormatNotes
   #closed = false
 
-  constructor({ milliseconds = DEADLINE_MILLISECONDS }: { milliseconds?: number } = {}) {
+  constructor({
+    milliseconds = DEADLINE_MILLISECONDS,
+    logger = silentLogger,
+  }: { milliseconds?: number; logger?: Logger } = {}) {
     this.#milliseconds = milliseconds
+    this.#notes = new UnknownFormatNotes(logger, async (directory) => {
+      return (await this.run(directory, ['version'], MAX_ERROR_CHARACTERS)).output.toString().trim()
+    })
   }
 
   /**
@@ -100,6 +113,13 @@ export class GitProcesses {
    */
   async read(directory: string, args: readonly string[], take: Take, mayTakeLong = false): Promise<GitEnd> {
     if (this.#hung.has(directory)) throw new RepositoryUnreadable(directory, new Error('git hung there just now'))
+    const ended = await this.#read(directory, args, take, mayTakeLong)
+    if (ended.code === 0 || !UNKNOWN_FORMAT.test(ended.error)) return ended
+    void this.#notes.note(directory, ended.error)
+    throw new RepositoryFormatUnknown(directory, new Error(`git: ${ended.error}`))
+  }
+
+  async #read(directory: string, args: readonly string[], take: Take, mayTakeLong: boolean): Promise<GitEnd> {
     let timer: NodeJS.Timeout | undefined
     try {
       return await new Promise<GitEnd>((resolve, reject) => {

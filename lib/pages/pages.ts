@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { ServiceError } from '../errors.js'
 import { parseRepositoryName, type RepositoryName } from '../domain/repository-name.js'
-import { RepositoryUnreadable } from '../git/commits.js'
+import { unreadableError } from '../git/commits.js'
 import { originForm, pathname } from '../http/request-target.js'
 import { errorAnswer } from '../http/exchange.js'
 import type { Request, Route, Surface } from '../http/surface.js'
@@ -98,7 +98,7 @@ async function readable<T>(answer: () => Promise<T>): Promise<T> {
   try {
     return await answer()
   } catch (cause) {
-    throw cause instanceof RepositoryUnreadable ? new ServiceError('repository_unreadable', { cause }) : cause
+    throw unreadableError(cause)
   }
 }
 

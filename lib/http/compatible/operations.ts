@@ -1,4 +1,4 @@
-import { RepositoryUnreadable } from '../../git/commits.js'
+import { unreadableError } from '../../git/commits.js'
 import type { ChangedLines, LineCounts } from '../../git/changed-lines.js'
 import type { CommitContent, CommitContents } from '../../git/commit-content.js'
 import type { Refs } from '../../git/refs.js'
@@ -184,6 +184,6 @@ async function readable<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer
   } catch (cause) {
-    throw cause instanceof RepositoryUnreadable ? new ServiceError('repository_unreadable', { cause }) : cause
+    throw unreadableError(cause)
   }
 }
