@@ -23,7 +23,7 @@ export function refPath(ref: string): string {
 
 /** The name or address of the host in a URL, without the port. */
 export function hostOf(url: string): string {
-  return /^\w+:\/\/(\[[^\]]*\]|[^/:]*)/.exec(url)?.[1] ?? ''
+  return url.replace(/^\w+:\/\/(\[[^\]]*\]|[^/:]*).*$/s, '$1')
 }
 
 /** Where a repository is cloned from with SSH, and over HTTP. Whether something answers there is the git server's. */

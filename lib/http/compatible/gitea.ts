@@ -14,7 +14,7 @@ import {
   type GiteaStatus,
   type GiteaUser,
 } from './gitea-objects.js'
-import { nameOf, REPOSITORY, statusRoutes, type Filter, type Maker } from './github-like.js'
+import { ALL, nameOf, REPOSITORY, statusRoutes, type Filter, type Maker } from './github-like.js'
 import { descending, newestFirst, type Facts } from './listing.js'
 import { userOf, type Operations } from './operations.js'
 import { jsonFields, reportShape } from './report-fields.js'
@@ -94,7 +94,9 @@ export function gitea(operations: Operations): CompatibleApi {
 function filterOf(query: URLSearchParams): Filter {
   const [state, sort] = [query.get('state') ?? '', query.get('sort') ?? '']
   const [wanted, compare] = [STATES.get(state), ORDERS.get(sort)]
+  if (!wanted && !compare) return ALL
   return {
+    key: `${wanted ? state : ''} ${compare ? sort : ''}`,
     query: { ...(wanted && { state }), ...(compare && { sort }) },
     ...(wanted && { selects: (status) => status.state === wanted }),
     ...(compare && { compare }),

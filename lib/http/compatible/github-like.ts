@@ -15,7 +15,12 @@ import { pageLinks, pageOf, type PageRule } from './paging.js'
 /** What of a query changes which statuses are shown, and their order. */
 export interface Filter extends Pick<ListForm, 'selects' | 'compare'> {
   readonly query: Readonly<Record<string, string>>
+  /** Another one for another query. */
+  readonly key: string
 }
+
+/** All statuses, the newest first. */
+export const ALL: Filter = { query: {}, key: '' }
 
 interface Located {
   readonly url: string
@@ -43,7 +48,8 @@ export interface Maker<Person extends object, Status extends Located, Repository
   readonly missingCommit?: 422
   /** Whether the answer to a report says in a header where the status is. */
   readonly locates?: true
-  readonly filterOf: (query: URLSearchParams) => Filter
+  /** Absent: a list has all statuses, the newest first. */
+  readonly filterOf?: (query: URLSearchParams) => Filter
   /** Of a list, besides its links. */
   readonly headersOf: (total: number) => OutgoingHttpHeaders
   readonly person: (call: Call, login: string) => Person
@@ -81,11 +87,12 @@ export function statusRoutes<Person extends object, Status extends Located, Repo
   const formOf = (call: Call, found: VisibleRepository, last: 'status' | 'statuses', filter: Filter) => {
     const page = pageOf(call.query, pages)
     const ref = String(call.params['ref'])
-    const { query, ...selection } = filter
+    const { query, key, selects, compare } = filter
     return {
-      key: `${name} ${last} ${call.base} ${found.name.full} ${ref} ${Object.entries(query).join(' ')}`,
+      key: `${name} ${last} ${call.base} ${found.name.full} ${ref} ${key}`,
       page,
-      ...selection,
+      ...(selects && { selects }),
+      ...(compare && { compare }),
       headers: ({ total }) => {
         const address = `${repositoryUrl(call, found)}/commits/${refPath(ref)}/${last}`
         const links = pageLinks(address, query, pages, page, total)
@@ -103,7 +110,7 @@ export function statusRoutes<Person extends object, Status extends Located, Repo
 
   const list = (call: Call): MaybePromise<Answer> =>
     operations.list(call, nameOf(call), String(call.params['ref']), ({ found }) => ({
-      ...formOf(call, found, 'statuses', maker.filterOf(call.query)),
+      ...formOf(call, found, 'statuses', maker.filterOf?.(call.query) ?? ALL),
       body: ({ statuses }) => statuses.map(shownAs(call, found)),
     }))
 
@@ -111,7 +118,7 @@ export function statusRoutes<Person extends object, Status extends Located, Repo
     operations.list(call, nameOf(call), String(call.params['ref']), (at) =>
       chain(operations.defaultBranch(at.found), (branch): ListForm => {
         const { found, commit } = at
-        const { key, ...form } = formOf(call, found, 'status', { query: {} })
+        const { key, ...form } = formOf(call, found, 'status', ALL)
         return {
           ...form,
           key: `${key} ${branch} ${found.access} ${found.repository.public}`,

@@ -27,7 +27,6 @@ export const githubMaker: Maker<Person, ReturnType<typeof statusObject>, ReturnT
   shapeOf: (body) => reportShape(jsonFields(body), STATES_BY_NAME),
   missingCommit: 422,
   locates: true,
-  filterOf: () => ({ query: {} }),
   headersOf: () => ({}),
   person: personObject,
   status: statusObject,

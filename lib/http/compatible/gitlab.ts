@@ -37,9 +37,9 @@ export function gitlab(operations: Operations): CompatibleApi {
       return reportShape(fields, STATES, { context: fields['name'] ? 'name' : 'context' })
     }
     const { found, status } = await operations.report(call, await nameOf(call), String(call.params['sha']), shapeOf)
-    const { reporter } = status
-    const author = reporter ? personObject(call, reporter.user) : null
-    return { status: 201, body: statusObject(status, await operations.defaultBranch(found), author), reporter }
+    const author = creators((username) => personObject(call, username))(status)
+    const body = statusObject(status, await operations.defaultBranch(found), author)
+    return { status: 201, body, reporter: status.reporter }
   }
 
   const list = (call: Call): MaybePromise<Answer> =>
