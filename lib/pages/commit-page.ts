@@ -52,7 +52,7 @@ export function commitPage(view: CommitView): Page {
         <p class="quiet facts">
           ${commit && html`<span>${isolated(commit.author)} · ${timeText(commit.time, view.now)}</span>`}
           ${parentLinks(commit?.parents ?? [])}
-          ${commitUrl !== undefined && html`<a href="${commitAddress(commitUrl, name, sha)}">In the repository browser</a>`}
+          ${commitUrl !== undefined && browserLink(commitUrl, name, sha)}
         </p>
         <p><code class="id">${sha}</code></p>
         ${body}
@@ -61,6 +61,10 @@ export function commitPage(view: CommitView): Page {
         ${pagination(skip > 0 && ['prev', here, 'The first ones'], rest > 0 && ['next', next, `${rest} more`])}`
     },
   }
+}
+
+function browserLink(commitUrl: string, name: RepositoryName, sha: string): Html {
+  return html`<a href="${commitAddress(commitUrl, name, sha)}">In the repository browser</a>`
 }
 
 /** Links of few bytes, read from the address of the page. */

@@ -9,7 +9,7 @@ const MOST = {
   report: [42, 110],
   list: [30, 80],
   anonymousList: [24, 60],
-  githubList: [40, 102],
+  githubList: [40, 104],
   page: [30, 82],
 } as const
 
