@@ -103,8 +103,8 @@ t.test('Whatever a service is asked for, its caches together take no more than t
     for (const report of reports) await service.report('alice/hello', sha, { ...report, description: 'x'.repeat(140) })
     const places = [
       `/api/v1/repos/alice/hello/commits/${sha}/statuses`,
-      `/api/v3/repos/alice/hello/commits/branch-${number}/statuses?per_page=100`,
-      `/api/v3/repos/alice/hello/commits/${sha}/status?per_page=100`,
+      `/api/v3/repos/alice/hello/commits/branch-${number}/statuses?per_page=40`,
+      `/api/v3/repos/alice/hello/commits/${sha}/status?per_page=40`,
       `/pages/repos/alice/hello/commits/${sha}`,
       `/pages/repos/alice/hello/commits/${sha}?skip=20`,
       `/pages/repos/alice/hello?ref=branch-${number}`,
