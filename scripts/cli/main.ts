@@ -10,6 +10,7 @@ import {
   StoreUnavailable,
 } from '../../lib/errors.js'
 import { accessCommand } from './commands/access.js'
+import { doctorCommand } from './commands/doctor.js'
 import { gateCommand } from './commands/gate.js'
 import { logCommand } from './commands/log.js'
 import { repoCommand } from './commands/repo.js'
@@ -70,6 +71,7 @@ export async function main(args: readonly string[], io: Io = process): Promise<v
     gateCommand,
     logCommand,
     signInCommand,
+    doctorCommand,
   ])
     add(program, io, args)
   pointToHelp(program, 'commit-status')

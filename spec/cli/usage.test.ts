@@ -33,7 +33,7 @@ const commands = [
     'store',
   ],
   ...['store stats', 'store export', 'store import', 'store prune', 'store verify', 'store backup', 'store migrate'],
-  ...['gate', 'log', 'sign-in'],
+  ...['gate', 'log', 'sign-in', 'doctor'],
 ]
 const groups = ['token', 'access', 'repo', 'status', 'store']
 
@@ -52,7 +52,8 @@ t.test('Every command has --help on standard output, which ends well', async (t)
         commandsIn(stdout).map((name) => `${command} ${name}`),
         commands.filter((name) => name.startsWith(`${command} `)),
       )
-    if (command === '') t.strictSame(commandsIn(stdout), ['set-up', 'serve', ...groups, 'gate', 'log', 'sign-in'])
+    if (command === '')
+      t.strictSame(commandsIn(stdout), ['set-up', 'serve', ...groups, 'gate', 'log', 'sign-in', 'doctor'])
     if (command !== '' && !groups.includes(command))
       t.match(
         stdout,

@@ -1,0 +1,97 @@
+import { execFile } from 'node:child_process'
+import { stat } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import { ServiceNotRunning, remoteAdministration } from '../../../lib/admin/client.js'
+import { socketPath } from '../../../lib/admin/socket-path.js'
+import { silentLogger } from '../../../lib/contracts/logger.js'
+import { openStore } from '../../../lib/embedding/open-store.js'
+import { errorMessage } from '../../../lib/errors.js'
+import { levelFolder, withoutPassword } from '../../../lib/store/address.js'
+import type { GivenSettings, Settings } from '../../../lib/stand-alone/settings.js'
+import { lockHolder } from '../administration/lock-holder.js'
+import { doubtful, ok, wrong, type Finding } from './findings.js'
+
+/** How long a service may take for an answer. */
+const ANSWER_MILLISECONDS = 5_000
+
+/** Where the settings come from; no value is shown. */
+export function sources({ file, from }: GivenSettings): Finding[] {
+  const named = [...from].map(([key, source]) => (source === file ? key : `${key} (${source})`))
+  const where = file ?? 'no file'
+  return [ok('settings', `${where}${named.length > 0 ? `: ${named.join(', ')}` : ''}; all else is as by default`)]
+}
+
+/** Whether the store can be used, by whom, and who has it open. */
+export async function store(address: string): Promise<Finding[]> {
+  const folder = levelFolder(address)
+  return folder === undefined ? await database(address) : await level(folder)
+}
+
+async function database(address: string): Promise<Finding[]> {
+  try {
+    const opened = await openStore(address, silentLogger)
+    await opened.close()
+    return [ok('store', withoutPassword(address))]
+  } catch (error) {
+    return [wrong('store', `${withoutPassword(address)}: ${errorMessage(error)}`)]
+  }
+}
+
+async function level(folder: string): Promise<Finding[]> {
+  const found = await stat(folder).catch((error: unknown) => errorMessage(error))
+  if (typeof found === 'string') return [doubtful('store', `${folder} is not there yet: ${found}`)]
+  const owner = await userName(found.uid)
+  const open = (found.mode & 0o077) === 0 ? [] : [doubtful('store', `${folder} is open to others than ${owner}`)]
+  const holder = await lockHolder(folder)
+  if (holder === undefined) return [ok('store', `${folder} of ${owner}; no process has it open`), ...open]
+  const held = `${folder} of ${owner}, open in process ${holder}`
+  try {
+    await remoteAdministration(socketPath(folder), ANSWER_MILLISECONDS).listAccess(null)
+    return [ok('store', `${held}, which takes commands`), ...open]
+  } catch (error) {
+    const why = error instanceof ServiceNotRunning ? 'no service listens on its socket' : errorMessage(error)
+    return [doubtful('store', `${held}; commands do not reach it: ${why}`), ...open]
+  }
+}
+
+async function userName(uid: number): Promise<string> {
+  return await promisify(execFile)('id', ['-un', String(uid)]).then(
+    ({ stdout }) => stdout.trim(),
+    () => `user ${uid}`,
+  )
+}
+
+/** Whether a service answers where it is to listen, and where people see it. */
+export async function addresses({ host, port, publicUrl, trustedProxies }: Settings): Promise<Finding[]> {
+  const anywhere = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
+  const url = `http://${anywhere.includes(':') ? `[${anywhere}]` : anywhere}:${port}`
+  const listening = port === 0 ? doubtful('address', 'port 0: another one at each start') : await health('address', url)
+  if (publicUrl === '') return [listening]
+  return [
+    listening,
+    await health('publicUrl', publicUrl.replace(/\/$/, '')),
+    ...(trustedProxies.length > 0
+      ? []
+      : [
+          doubtful(
+            'proxy',
+            'trustedProxies names none: behind a reverse proxy all clients share one budget of failed log-ins',
+          ),
+        ]),
+  ]
+}
+
+async function health(about: string, url: string): Promise<Finding> {
+  try {
+    const response = await fetch(`${url}/healthz`, {
+      redirect: 'manual',
+      signal: AbortSignal.timeout(ANSWER_MILLISECONDS),
+    })
+    const words = `${url} answers ${response.status}`
+    const text = (await response.text()).slice(0, 200).trim()
+    return response.status === 200 && text.includes('"ok"') ? ok(about, words) : wrong(about, `${words}: ${text}`)
+  } catch (error) {
+    const { cause = error } = error instanceof Error ? error : {}
+    return wrong(about, `nothing answers at ${url}: ${errorMessage(cause)}`)
+  }
+}
