@@ -17,7 +17,7 @@ export interface LoggedCommit {
   readonly subject: string
   /** Of one that is read alone: the ids of its parents, the first of them. */
   readonly parents?: readonly string[]
-  /** Of one that is read alone: the first lines of its message behind the subject, each cut as the subject. */
+  /** Of one that is read alone: the lines of its message behind the subject, the first of them, each of 600 bytes. */
   readonly body?: readonly string[]
 }
 

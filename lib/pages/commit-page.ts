@@ -31,6 +31,7 @@ export interface CommitView extends ShownList {
 
 export function commitPage(view: CommitView): Page {
   const { base, name, sha, commit, list, skip, commitUrl } = view
+  const address = commitUrl === undefined ? undefined : commitAddress(commitUrl, name, sha)
   const repository = `${base}/repos/${name.full}`
   const here = `${repository}/commits/${sha}`
   const subject = commit?.subject ?? ''
@@ -52,7 +53,7 @@ export function commitPage(view: CommitView): Page {
         <p class="quiet facts">
           ${commit && html`<span>${isolated(commit.author)} · ${timeText(commit.time, view.now)}</span>`}
           ${parentLinks(commit?.parents ?? [])}
-          ${commitUrl !== undefined && browserLink(commitUrl, name, sha)}
+          ${address !== undefined && html`<a href="${address}">In the repository browser</a>`}
         </p>
         <p><code class="id">${sha}</code></p>
         ${body}
@@ -61,10 +62,6 @@ export function commitPage(view: CommitView): Page {
         ${pagination(skip > 0 && ['prev', here, 'The first ones'], rest > 0 && ['next', next, `${rest} more`])}`
     },
   }
-}
-
-function browserLink(commitUrl: string, name: RepositoryName, sha: string): Html {
-  return html`<a href="${commitAddress(commitUrl, name, sha)}">In the repository browser</a>`
 }
 
 /** Links of few bytes, read from the address of the page. */
