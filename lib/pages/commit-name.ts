@@ -54,7 +54,10 @@ function ambiguous(frame: PageFrame, found: RepositoryName, digits: string, comm
     .map(({ hex }) => html`<li><a class="sha" href="${repository}/commits/${hex}">${hex}</a></li>`)
   return fleetingAnswer(404, frame, {
     title: 'More than one commit',
-    trail: [[found.full, repository]],
+    trail: [
+      [found.full, repository],
+      [digits, ''],
+    ],
     content: html`<h1>More than one commit begins with ${digits}</h1>
       <ul>
         ${links}

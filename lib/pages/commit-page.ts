@@ -58,7 +58,7 @@ export function commitPage(view: CommitView): Page {
         <p><code class="id">${sha}</code></p>
         ${body}
         <div class="top">${stateSign(list.state)} <span>${counted(view)}</span>${reloading(view, here)}</div>
-        ${statusRows(view, shown)}
+        ${statusRows(view, shown, statuses)}
         ${pagination(skip > 0 && ['prev', here, 'The first ones'], rest > 0 && ['next', next, `${rest} more`])}`
     },
   }
@@ -89,17 +89,32 @@ function messageBody(lines: readonly string[], bytes: number): Html {
   </details>`
 }
 
-function statusRows(view: CommitView, rows: readonly Html[]): Html {
+/** @param statuses those that the rows are of, and more */
+function statusRows(view: CommitView, rows: readonly Html[], statuses: readonly ShownStatus[]): Html {
   const { name, sha, service, counts, hidden } = view
   if (Object.values(counts).every((count) => count === 0)) return nothingYet(view)
   const api = `${service}/api/v1/repos/${name.full}/commits/${sha}/statuses`
-  return html`${
+  const firstGreen = statuses.findIndex(({ state }) => state === 'success')
+  const others = counts.success > MAX_GREEN && firstGreen !== -1 ? firstGreen : rows.length
+  return html`${rowList(rows.slice(0, others))} ${foldedRows(rows.slice(others), view)}
+  ${hidden > 0 && html`<p>${hidden} others are too many to be shown here: <a href="${api}">the API lists all</a>.</p>`}`
+}
+
+function rowList(rows: readonly Html[]): Content {
+  return (
     rows.length > 0 &&
     html`<ul class="rows">
       ${rows}
     </ul>`
-  }
-  ${hidden > 0 && html`<p>${hidden} others are too many to be shown here: <a href="${api}">the API lists all</a>.</p>`}`
+  )
+}
+
+/** What is green, where there is much of it: open where somebody has asked for more of the rows. */
+function foldedRows(rows: readonly Html[], { counts, skip }: CommitView): Content {
+  if (rows.length === 0) return undefined
+  const inside = html`<summary>${counts.success} success</summary>
+    ${rowList(rows)}`
+  return skip > 0 ? html`<details open>${inside}</details>` : html`<details>${inside}</details>`
 }
 
 /** Of the rows in a page of others. */
@@ -140,6 +155,9 @@ const MAX_PARENTS = 4
 /** Of the message, and characters of a line of it. */
 const MAX_BODY_BYTES = 6_000
 const MAX_BODY_LINE = 250
+
+/** More that are green are folded. */
+const MAX_GREEN = 10
 
 /** More lines than this are folded. */
 const FOLDED_LINES = 6

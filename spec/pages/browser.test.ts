@@ -159,6 +159,29 @@ t.test(
   },
 )
 
+t.test(
+  'Header and content have one left edge, and on a phone a row is a sign beside its text',
+  { skip: browserIsMissing },
+  async (t) => {
+    const { service, home, report } = await pagesOf(t)
+    await report({ state: 'success' })
+    const browser = await startBrowser(t)
+    for (const width of [390, 1280]) {
+      const page = await (await openWindow(browser, { viewport: { width, height: 800 } })).newPage()
+      await page.goto(service.url + home)
+      const [site, heading, you, state, subject, row] = await Promise.all(
+        ['.site', 'h1', '.you', '.log .state', '.log a', '.log li'].map(
+          async (selector) => await page.locator(selector).first().boundingBox(),
+        ),
+      )
+      t.ok(Math.abs((site?.x ?? 0) - (heading?.x ?? 99)) < 1, `one edge at ${width}`)
+      t.ok(Math.abs((site?.y ?? 0) - (you?.y ?? 99)) < 8, 'who signs in is beside it')
+      t.ok(Math.abs((state?.y ?? 0) - (subject?.y ?? 99)) < 8, 'the state is beside the subject')
+      if (width === 390) t.strictSame([state?.width, state?.height, (row?.height ?? 99) < 72], [24, 24, true])
+    }
+  },
+)
+
 t.test('Everything works without JavaScript', { skip: browserIsMissing }, async (t) => {
   const { service, home } = await pagesOf(t)
   const page = await (await openWindow(await startBrowser(t), { javaScriptEnabled: false })).newPage()

@@ -73,6 +73,25 @@ t.test('It has the rest of the message, the parents, and the whole id in a place
   t.notMatch((await visit(service, `${home}/commits/${long.commit}?skip=1`)).text, 'xxx', 'on the first page alone')
 })
 
+t.test(
+  'What is green is folded where there are more than ten, and the page itself is no link in its header',
+  async (t) => {
+    const { service, home, commit, sha, report } = await pagesOf(t)
+    const contexts = Array.from({ length: 10 }, (_, index) => `c${index}`)
+    for (const context of contexts) await report({ state: 'success', context })
+    await report({ state: 'failure', context: 'red' })
+    const ten = (await visit(service, commit)).text
+    t.notMatch(ten, '<details')
+    t.match(ten, `<b aria-current="page">${sha.slice(0, 10)}</b></nav>`)
+    t.match((await visit(service, home)).text, '<b aria-current="page">alice/hello</b></nav>')
+    await report({ state: 'success', context: 'green' })
+    const eleven = (await visit(service, commit)).text
+    t.match(eleven, /red<.*<details>\s*<summary>11 success<\/summary>.*>c0<.*>green<.*<\/details>/s)
+    t.notMatch(eleven, /<details>.*red</s)
+    t.match((await visit(service, `${commit}?skip=1`)).text, /<details open>\s*<summary>11 success/)
+  },
+)
+
 t.test('It leads to the repository browser that the settings name, and every page has their title', async (t) => {
   const commitUrl = 'https://git.example.com/?p={repo}.git;a=commit&h={id}'
   const { service, commit, sha } = await pagesOf(t, { settings: { commitUrl, title: 'ACME' } })

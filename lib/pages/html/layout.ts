@@ -28,7 +28,7 @@ export interface Page {
   readonly title: string
   /** For lists: renders with as many rows as fit into `rowBytes`; 0 renders none. */
   readonly content: Content | ((rowBytes: number) => Content)
-  /** Where a page is in a repository: names and addresses, from the top. */
+  /** Where a page is in a repository: names and addresses, from the top; the last is the page itself. */
   readonly trail?: readonly (readonly [name: string, address: string])[]
 }
 
@@ -106,7 +106,11 @@ function documentWith(
   { title, trail = [] }: Page,
   content: Content,
 ): Html {
-  const path = trail.map(([name, address]) => html` <span aria-hidden="true">/</span> <a href="${address}">${name}</a>`)
+  const path = trail.map(([name, address], index) => {
+    const part =
+      index < trail.length - 1 ? html`<a href="${address}">${name}</a>` : html`<b aria-current="page">${name}</b>`
+    return html` <span aria-hidden="true">/</span> ${part}`
+  })
   return html`<!doctype html>
     <html lang="en">
       <head>
