@@ -16,7 +16,8 @@ t.test('A time is said as people do, with the exact one in UTC beside; what is n
 t.test('It is told in the unit that git takes for it', (t) => {
   const [hour, day] = [3600, 86_400]
   const times: [seconds: number, text: string][] = [
-    [59, 'in 1 minute'],
+    [59, 'just now'],
+    [60, 'in 1 minute'],
     [30 * day, 'in 4 weeks'],
     [90 * day, 'in 3 months'],
     [365 * day, 'in 12 months'],

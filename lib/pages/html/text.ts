@@ -79,6 +79,8 @@ const JUST_NOW = 'just now'
 /** @param milliseconds less than 0: that long ago */
 function relativeText(milliseconds: number): string {
   let text = JUST_NOW
+  // Pages are made with the beginning of the minute: what has happened since then is not to come.
+  if (milliseconds > 0 && milliseconds < 60_000) return text
   for (const [unit, seconds, from] of UNITS) {
     const passed = Math.abs(milliseconds) / 1000
     const count = Math.round(passed / seconds)
