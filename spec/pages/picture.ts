@@ -26,7 +26,7 @@ t.test('The picture of a commit page', async (t) => {
   await report('build', 'success', 'no warnings')
   now += 95_000
   await report('test/unit', 'failure', '411 of 412 passed: parser/comments.test.ts')
-  const options = { viewport: { width: 1000, height: 490 }, deviceScaleFactor: 1.5 }
+  const options = { viewport: { width: 1000, height: 520 }, deviceScaleFactor: 1.5 }
   const window = await openWindow(await startBrowser(t), options)
   const page = await window.newPage()
   await page.goto(`${service.url}${home}/commits/${sha}`)
