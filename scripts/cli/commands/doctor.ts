@@ -44,8 +44,8 @@ export function doctorCommand(program: Command, io: Io): void {
     })
   explain(doctor, {
     more: [
-      'ok is well, warn may be meant so, fail is wrong: then the exit status is 1. Nothing is changed, and no secret is ' +
-        'shown. Run it as the user of the service: what another one may read is another matter.',
+      'ok is well, warn may be meant so, fail is wrong: then the exit status is 1. Nothing is changed, and no secret ' +
+        'is shown. Run it as the user of the service: what another one may read is another matter.',
     ],
     examples: ['commit-status doctor'],
   })
