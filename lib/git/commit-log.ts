@@ -30,7 +30,14 @@ const MAX_IDS_BYTES = 8_192
 /** To pass over more commits may take git a while. */
 const QUICK_SKIP = 10_000
 
-const MAX_BRANCHES = 50
+/** The most branches that are listed. */
+export const MAX_BRANCHES = 50
+
+/** The name of a branch, as somebody pushed it, and the id of its latest commit. */
+export interface Branch {
+  readonly name: string
+  readonly sha: string
+}
 
 /** git cuts the texts by columns, so that what is of any length is mostly not printed. */
 const FORMAT = '%H%n%<(100,trunc)%an%n%aI%n%<(200,trunc)%s'
@@ -105,15 +112,19 @@ export class CommitLog {
     return ids.filter((id) => id !== undefined)
   }
 
-  /** Short names of branches, the first of them. Throws as `list`. */
-  async branches({ directory }: Repository): Promise<readonly string[]> {
-    const args = [`--count=${MAX_BRANCHES}`, '--format=%(refname:lstrip=2)', 'refs/heads/']
+  /** Branches in the order of their names, the first of them. Throws as `list`. */
+  async branches({ directory }: Repository): Promise<readonly Branch[]> {
+    const args = [`--count=${MAX_BRANCHES}`, '--format=%(objectname) %(refname:lstrip=2)', 'refs/heads/']
     const { output, ...ended } = await this.#git.run(directory, ['for-each-ref', ...args], MAX_BYTES)
     refuseFailed(directory, ended)
     return output
       .toString()
       .split('\n')
-      .filter((name) => name !== '')
+      .filter((line) => line !== '')
+      .map((line) => {
+        const end = line.indexOf(' ')
+        return { sha: line.slice(0, end), name: line.slice(end + 1) }
+      })
   }
 
   async #read(

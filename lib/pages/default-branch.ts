@@ -22,6 +22,6 @@ export async function defaultBranch(
   const [branch, head] = await Promise.all([refs.defaultBranch(repository), commitOf('HEAD')])
   if (head) return { branch, start: head }
   const [first] = await log.branches(repository)
-  const start = first === undefined ? undefined : await commitOf(`refs/heads/${first}`)
-  return start ? { branch: first, start } : { branch }
+  const start = first && (await commitOf(`refs/heads/${first.name}`))
+  return first && start ? { branch: first.name, start } : { branch }
 }

@@ -1,5 +1,5 @@
 import { commitState, type CommitState } from '../domain/commit-status.js'
-import type { LoggedCommit } from '../git/commit-log.js'
+import type { Branch, LoggedCommit } from '../git/commit-log.js'
 import type { RepositoryName } from '../domain/repository-name.js'
 import { isolated, visible } from './html/foreign-text.js'
 import { html, type Html } from './html/html.js'
@@ -18,7 +18,7 @@ export interface RepositoryLog extends ShellHints {
   readonly ref: string
   /** Whether the repository has no commit at all. */
   readonly isEmpty: boolean
-  readonly branches: readonly string[]
+  readonly branches: readonly Branch[]
   readonly commits: readonly LoggedCommit[]
   readonly states: Readonly<Record<string, CommitState>>
   /** How many commits are passed over. */
@@ -71,6 +71,7 @@ function refForm(here: string, { ref, branches }: RepositoryLog): Html {
     <label>Branch or tag <input name="ref" value="${ref}" list="branches" maxlength="1024" /></label
     ><button>Show</button>
     <datalist id="branches">${proposals(branches)}</datalist>
+    <a href="${here}/branches">All branches</a>
   </form>`
 }
 
@@ -83,9 +84,9 @@ function nothing({ isEmpty, name, ref, folder }: RepositoryLog): Html {
     <pre tabindex="0"><code>git push ${folder}/${name.full}.git HEAD:${visible(branch)}</code></pre>`
 }
 
-function proposals(branches: readonly string[]): readonly Html[] {
-  const short = branches.filter(({ length }) => length <= MAX_SHORT)
-  return takeWithin(short, MAX_PROPOSAL_BYTES, (branch) => html`<option value="${branch}"></option>`)
+function proposals(branches: readonly Branch[]): readonly Html[] {
+  const short = branches.filter(({ name }) => name.length <= MAX_SHORT)
+  return takeWithin(short, MAX_PROPOSAL_BYTES, ({ name }) => html`<option value="${name}"></option>`)
 }
 
 /** Of few bytes, so that forty fit on a page: its link is read from the address of the repository, without a slash. */

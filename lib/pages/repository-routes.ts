@@ -6,6 +6,7 @@ import { repositoryName } from '../domain/repository-name.js'
 import type { ObjectId } from '../domain/object-id.js'
 import { pageAnswer } from './html/layout.js'
 import { callerOf, frameOf, minuteNow, queryOf, skipOf, type PageContext } from './context.js'
+import { branchesPage } from './branches-page.js'
 import { shellHints } from './shell-hints.js'
 import { MAX_COMMITS, repositoryPage } from './repository-page.js'
 import { defaultBranch } from './default-branch.js'
@@ -49,6 +50,22 @@ export function repositoryRoutes(pageContext: PageContext): readonly Route[] {
           ...shellHints(pageContext, request),
         })
         return pageAnswer(frame, page)
+      },
+    },
+    {
+      name: 'page',
+      method: 'GET',
+      path: /^\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)\/branches$/,
+      operation: async (request) => {
+        const frame = await frameOf(pageContext, request)
+        const caller = callerOf(frame)
+        const { owner = '', repo = '' } = request.params
+        const { name, repository } = await lists.find(caller, repositoryName(owner, repo))
+        const branches = await log.branches(repository)
+        const shas = branches.map(({ sha }) => sha)
+        const { states }: CommitStates =
+          shas.length === 0 ? { states: {} } : await lists.states(caller, name, shas, () => MAX_FAILED)
+        return pageAnswer(frame, branchesPage({ base, name, branches, states }))
       },
     },
   ]

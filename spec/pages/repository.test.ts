@@ -7,6 +7,7 @@ import { CommandPlace } from '../fixtures/command.js'
 import { git, gitWithInput, makeCommit, makeRepository } from '../fixtures/git.js'
 import { missing } from '../fixtures/program.js'
 import { pagesOf, visit } from '../fixtures/visit.js'
+import { until } from '../fixtures/within.js'
 
 t.test('A repository shows the latest commits of its default branch, with their states', async (t) => {
   const { service, home, directory, sha, token, report } = await pagesOf(t)
@@ -68,6 +69,35 @@ t.test('Of any branch or tag; one that is not there is said to be', async (t) =>
   const tree = await git('-C', directory, 'rev-parse', `${sha}^{tree}`)
   await git('-C', directory, 'tag', 'tree', tree)
   t.equal((await of('tree')).status, 404, 'a tag of a tree is no commit')
+})
+
+t.test('Branches have a page of their own, with the state of each, and are no news to strangers', async (t) => {
+  const { service, home, directory, sha, token, report } = await pagesOf(t)
+  const other = await makeCommit(directory, 'on a branch', 'fix/<x>')
+  await report({ state: 'success' })
+  await service.report('alice/hello', other, token, { state: 'failure', context: 'build' })
+  t.match((await visit(service, home)).text, `href="${home}/branches"`)
+  const { status, text } = await visit(service, `${home}/branches`)
+  t.equal(status, 200)
+  const [first, second, ...none] = text.split('<li>').slice(1)
+  t.strictSame(none, [])
+  t.match(first, /failure.*ref=fix%2F%3Cx%3E".*fix\/&lt;x&gt;.*1 of 1 failed: <bdi>build</s)
+  t.match(first, `${home}/commits/${other}`)
+  t.match(second, /success.*ref=main"/s)
+  t.match(second, `${home}/commits/${sha}`)
+  t.notMatch(text, 'These are the first')
+  for (const path of ['/repos/alice/missing/branches', '/repos/bob/hello/branches'])
+    t.equal((await visit(service, path)).status, 404, path)
+
+  const lines = Array.from({ length: 60 }, (_, at) => `create refs/heads/b${String(at).padStart(2, '0')} ${sha}\n`)
+  await gitWithInput(lines.join(''), '-C', directory, 'update-ref', '--stdin')
+  await until(async () => (await visit(service, `${home}/branches`)).text.includes('These are the first 50, by name'))
+})
+
+t.test('A repository without a branch says so', async (t) => {
+  const { service } = await pagesOf(t)
+  await makeRepository(service.repositories, 'alice/empty', { public: true })
+  t.match((await visit(service, '/repos/alice/empty/branches')).text, 'There is no branch yet.')
 })
 
 /** Adds commits with these subjects, the last of them the latest. */
