@@ -29,7 +29,8 @@ t.test('A publicUrl with // in its path is refused, as a setting and as an optio
   const asked = (publicUrl: string) =>
     readSettings({ environment: { COMMIT_STATUS_PUBLIC_URL: publicUrl }, home, directory })
   for (const url of ['https://status.example.com//ci', 'https://status.example.com/ci//', 'http://[::1]:1/a//b']) {
-    const message = `= ${JSON.stringify(url)}: must match format "path-without-//"`
+    const rule = 'must be an http or https address without a query, and without // in its path'
+    const message = `= ${JSON.stringify(url)}: ${rule}`
     t.throws(() => asked(url), { message: `bad setting publicUrl (COMMIT_STATUS_PUBLIC_URL) ${message}` })
     const file = join(directory, 'settings.json')
     writeFileSync(file, JSON.stringify({ publicUrl: url }))
@@ -37,7 +38,7 @@ t.test('A publicUrl with // in its path is refused, as a setting and as an optio
       message: `bad setting publicUrl (${file}) ${message}`,
     })
     await t.rejects(made(t, { publicUrl: url }), {
-      message: 'createCommitStatusService: the option publicUrl must match format "path-without-//"',
+      message: `createCommitStatusService: the option publicUrl ${rule}; got ${JSON.stringify(url)}`,
     })
   }
   for (const url of ['', 'https://status.example.com', 'https://status.example.com/', 'http://[::1]:1/a/b/']) {

@@ -17,6 +17,8 @@ async function bothWays(t: Test, body: (t: Test, place: CommandPlace) => Promise
     await t.test(running ? 'running' : 'stopped', async (t) => {
       const place = new CommandPlace(t.testdir())
       if (running) await place.serve(t)
+      // Makes the store.
+      else await place.run(['token', 'revoke', (await place.tokenOf('alice')).trim()])
       await body(t, place)
     })
   }
@@ -30,7 +32,7 @@ t.test('Wrong use is exit status 2: a name, an id or a time that breaks its rule
     ['access', 'list', 'a/b/c'],
     ['repo', 'public', 'alice'],
     ['repo', 'rename', 'alice/x', 'alice/x.git'],
-    ['status', 'list', 'alice/hello', 'HEAD'],
+    ['status', 'list', 'alice/hello', 'HEAD..HEAD'],
     ['status', 'delete', 'alice/hello', 'HEAD'],
     ['store', 'export', '--repository', 'x'],
     ['token', 'create', 'alice', '--expires', '2031-02-30'],
@@ -146,9 +148,10 @@ t.test('A backup into the folder of the store is refused, by whatever name', asy
 
 t.test('A folder that cannot be made is an error within seconds', { skip: !existsSync('/proc/self') }, async (t) => {
   const place = new CommandPlace(t.testdir())
+  await place.tokenOf('alice')
   const store = { COMMIT_STATUS_STORE: 'level:/proc/x' }
   for (const [args, environment] of [
-    [['token', 'list'], store],
+    [['token', 'create', 'alice'], store],
     [['serve'], store],
     [['store', 'backup', '/proc/x'], {}],
     [['store', 'backup', '/proc/x/y/z'], {}],

@@ -113,7 +113,7 @@ async function attack(
           '{"state":"success","context":"attack"}',
         )
         for (const answer of [listed, reported]) {
-          if (answer.status !== status || answer.body !== JSON.stringify({ error }))
+          if (answer.status !== status || answer.body !== `${JSON.stringify({ error })}\n`)
             t.fail(`${name} was answered ${answer.statusLine} ${answer.body}`)
         }
       }
