@@ -122,7 +122,7 @@ for (const { who, listed, error, token } of callers) {
       for (const [request, { statusLine, body }] of expected) {
         if (/^(?:GET|HEAD) the list|^POST a /.test(request)) t.equal(statusLine, `HTTP/1.1 ${listed}`, request)
         else t.equal(statusLine, 'HTTP/1.1 405 Method Not Allowed', request)
-        if (/^GET the list|^POST a /.test(request)) t.equal(body, JSON.stringify({ error }))
+        if (/^GET the list|^POST a /.test(request)) t.equal(body, `${JSON.stringify({ error })}\n`)
         if (request.startsWith('HEAD')) t.equal(body, '')
       }
       t.strictSame(await itemsOf(hidden.service.admin.listStatuses('alice/sound', null)), [], 'nothing was stored')

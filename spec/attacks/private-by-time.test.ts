@@ -57,7 +57,9 @@ t.test('A private repository is refused in the time of a missing one', async (t)
       const start = performance.now()
       await socket.send(request)
       const { status, text } = await socket.answer()
-      return [(performance.now() - start) * 1000, `${status} ${text}`]
+      const microseconds = (performance.now() - start) * 1000
+      // The link to sign in leads back to the address that was asked for.
+      return [microseconds, `${status} ${text.replaceAll(/\?return=[^"]*/g, '')}`]
     }
     const answers = new Set<string>()
     const beyond: Record<'private' | 'another', number[]> = { private: [], another: [] }

@@ -47,6 +47,7 @@ t.test('Every command works against the store of a host that runs', async (t) =>
     [['token', 'list'], new RegExp(`^ID .*\n${id} +alice `)],
     [['access', 'grant', 'alice/hello', 'bob', 'read'], /^$/],
     [['access', 'list'], /^ON .*\nalice\/hello +bob +read\n$/],
+    [['access', 'check', 'bob', 'alice/hello'], /^read by the grant on alice\/hello\n$/],
     [['access', 'revoke', 'alice/hello', 'bob'], /^$/],
     [['repo', 'list'], /^REPOSITORY .*\nalice\/hello +private\nalice\/other +private\n$/],
     [['repo', 'public', 'alice/hello'], /^$/],
@@ -84,8 +85,9 @@ t.test('Every command works against the store of a host that runs', async (t) =>
   const documented = await commandsOf(place)
   t.strictSame(
     documented.filter((command) => !ran.has(command)),
-    // Those in the second line speak HTTP like any client; people sign in to pages of the host in its way.
-    ['set-up', 'serve', ...['status wait', 'gate', 'log', 'sign-in']],
+    // Those in the second line speak HTTP like any client; people sign in to pages of the host in its way, and
+    // a doctor looks at a server of its own.
+    ['set-up', 'serve', ...['status wait', 'gate', 'log', 'sign-in', 'doctor']],
     'no command is left out',
   )
   t.match(host.audit.at(0), { msg: 'audit: token created', user: 'alice', by: { uid: process.getuid?.() } })
