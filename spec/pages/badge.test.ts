@@ -55,7 +55,8 @@ t.test('Of a private repository it is as of a missing one, and kept by nobody', 
     await visit(service, `${home}/badge.svg`),
     await visit(service, '/repos/alice/x/badge.svg'),
   ]
-  t.strictSame([hidden.status, hidden.text], [404, missing.text])
+  // Each has a link to sign in that leads back to its own address.
+  t.strictSame([hidden.status, hidden.text], [404, missing.text.replaceAll('/alice/x/', '/alice/hello/')])
   const shown = await visit(service, `${home}/badge.svg`, { cookie: await signIn(service, 'alice') })
   t.strictSame([shown.status, shown.headers.get('cache-control')], [200, 'private, no-cache'])
 })

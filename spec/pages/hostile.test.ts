@@ -19,6 +19,7 @@ function tagsOf(text: string): string[] {
 }
 
 const OURS = [
+  'b',
   '!doctype',
   'html',
   'head',

@@ -173,6 +173,7 @@ t.test('An address that is given takes the place of publicUrl, its path included
 
 t.test('Without a running service there is nothing to sign in to', async (t) => {
   const place = new CommandPlace(t.testdir())
+  await place.tokenOf('alice')
   const { status, stderr } = await place.run(['sign-in', 'alice'])
   t.equal(status, 1)
   t.match(stderr, /nobody signs in by links here/)
