@@ -95,7 +95,6 @@ t.test('What comes in an address is text too', async (t) => {
       `${commit}?skip=1&reload=${encoded}`,
       `/sign-in?code=${encoded}`,
       `/repos/${encoded}/${encoded}`,
-      `${home}/badge.svg?ref=${encoded}`,
     ]) {
       const { text: page, headers } = await visit(service, path, { cookie })
       t.strictSame(
@@ -105,6 +104,9 @@ t.test('What comes in an address is text too', async (t) => {
       )
       t.equal(headers.get('x-content-type-options'), 'nosniff')
     }
+    const badge = await visit(service, `${home}/badge.svg?ref=${encoded}`)
+    t.strictSame([badge.status, badge.headers.get('content-type')], [200, 'image/svg+xml; charset=utf-8'])
+    t.equal(badge.text, (await visit(service, `${home}/badge.svg?ref=gone`)).text, 'a ref that is gone is not repeated')
   }
 })
 
