@@ -28,8 +28,6 @@ export function repositoryLink({ base }: PageFrame, { full }: RepositoryName): H
 }
 
 /** For what is private and for what is missing alike. */
-function signInHint({ base, signInUrl }: PageFrame): Html {
-  return html`<p>
-    It may be there for those who may read it: <a href="${signInUrl ?? `${base}/sign-in`}">sign in</a>.
-  </p>`
+function signInHint({ signInUrl }: PageFrame): Html {
+  return html`<p>It may be there for those who may read it: <a href="${signInUrl}">sign in</a>.</p>`
 }

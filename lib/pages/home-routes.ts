@@ -59,7 +59,7 @@ async function toRow(pageContext: PageContext, caller: Caller, name: RepositoryN
     const { branch, start: commit } = await defaultBranch(pageContext, repository)
     if (!commit) return { name, branch, commit: undefined, state: commitState([]) }
     const { states } = await lists.states(caller, name, [commit.hex], () => MAX_FAILED)
-    return { name, branch, commit: await log.one(repository, commit), state: states[commit.hex] ?? commitState([]) }
+    return { name, branch, commit: await log.one(repository, commit), state: states[commit.hex] }
   } catch (error) {
     if (error instanceof ServiceError && error.status < 500) return undefined
     logger.warn({ err: error, repository: name.full }, 'a repository is shown without its state')

@@ -11,7 +11,7 @@ import { badgeRoutes } from './badge-routes.js'
 import { commitRoutes } from './commit-routes.js'
 import { homeRoutes } from './home-routes.js'
 import { redirect, type Visitor } from './html/layout.js'
-import { frameOf, type PageContext } from './context.js'
+import { frameOf, signInUrlOf, type PageContext } from './context.js'
 import { repositoryRoutes } from './repository-routes.js'
 import { sessionRoutes } from './session-routes.js'
 import { tokenRoutes } from './token-routes.js'
@@ -55,7 +55,8 @@ export function createPages(given: PageContext): Surface {
     async refuse(error, request) {
       if (!OURS.test(request.path) && !isForPeople(request)) return errorAnswer(error)
       // Identifying the visitor may itself be what failed.
-      const frame = await frameOf(pageContext, request).catch(() => ({ base, site, visitor: NOBODY }))
+      const nobody = { base, site, visitor: NOBODY, signInUrl: signInUrlOf(pageContext, undefined) }
+      const frame = await frameOf(pageContext, request).catch(() => nobody)
       // As a private repository looks to those who may not read it, so does a missing one; nobody logs in by HTTP.
       return error.code === 'credentials_missing'
         ? errorPage(frame, new ServiceError('repository_not_found'))

@@ -92,7 +92,7 @@ function proposals(branches: readonly Branch[]): readonly Html[] {
 /** Of few bytes, so that forty fit on a page: its link is read from the address of the repository, without a slash. */
 function toRow({ name: { name }, states, now }: RepositoryLog, commit: LoggedCommit): Html {
   const { sha, author, time, subject } = commit
-  const known = states[sha] ?? commitState([])
+  const { [sha]: known = commitState([]) } = states
   const id = sha.slice(0, 10)
   return html`<li>
     ${stateSign(known.state)} <a href="${name}/commits/${sha}">${subject ? isolated(subject) : id}</a>

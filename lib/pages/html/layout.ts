@@ -21,7 +21,7 @@ export interface PageFrame {
   readonly site: string
   readonly visitor: Visitor
   /** Where to sign in; absent: nobody knows where one is. */
-  readonly signInUrl?: string
+  readonly signInUrl: string
 }
 
 export interface Page {
@@ -132,8 +132,8 @@ function documentWith(
     </html> `
 }
 
-function visitorPart(base: string, { user, hasSession }: Visitor, signInUrl: string | undefined): Content {
-  if (user === undefined) return html`<a href="${signInUrl ?? `${base}/sign-in`}">Sign in</a>`
+function visitorPart(base: string, { user, hasSession }: Visitor, signInUrl: string): Content {
+  if (user === undefined) return html`<a href="${signInUrl}">Sign in</a>`
   return html`<span>${user}</span> <a href="${base}/settings/tokens">Tokens</a>${
       hasSession && html` <form method="post" action="${base}/sign-out"><button class="plain">Sign out</button></form>`
     }`
