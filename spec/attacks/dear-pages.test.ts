@@ -91,7 +91,9 @@ t.test('Of a page those rows are made that it shows, and one more', async (t) =>
       },
       ...{ isReloading: true, now: 0, origin: 'http://localhost', service: 'http://localhost' },
     }
-    const page = shows(textOf(pageAnswer({ base: '', site: '', signInUrl: '/sign-in', visitor: NOBODY }, commitPage(view))))
+    const page = shows(
+      textOf(pageAnswer({ base: '', site: '', signInUrl: '/sign-in', visitor: NOBODY }, commitPage(view))),
+    )
     t.ok(page > 3 && asked() <= 2 * (page + 1), `${page} rows of a page, ${asked()} descriptions`)
     const before = asked()
     const fragment = shows(commitFragment(view).toString())
