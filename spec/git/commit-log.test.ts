@@ -98,9 +98,12 @@ t.test('What is no commit has nothing to say; of what is not there it cannot be 
 t.test('Branches are told by their short names, fifty of them', async (t) => {
   const { directory, sha } = await makeRepositoryWithCommit(t.testdir(), 'alice/hello')
   const [log, repository] = [logOf(t), { directory, public: true }]
-  await makeCommit(directory, 'on a branch', 'fix/x')
+  const other = await makeCommit(directory, 'on a branch', 'fix/x')
   await git('-C', directory, 'tag', 'v1', sha)
-  t.strictSame(await log.branches(repository), ['fix/x', 'main'])
+  t.strictSame(await log.branches(repository), [
+    { name: 'fix/x', sha: other },
+    { name: 'main', sha },
+  ])
   const more = Array.from({ length: 60 }, (_, at) => `create refs/heads/a${String(at)} ${sha}\n`)
   await gitWithInput(more.join(''), '-C', directory, 'update-ref', '--stdin')
   t.equal((await log.branches(repository)).length, 50)

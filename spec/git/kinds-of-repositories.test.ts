@@ -132,7 +132,7 @@ for (const { name, needs, skip = false, make, isShallow, isUnsaid } of kinds) {
     const id = parseObjectId(sha)
     const found = id && (await log.list(repository, id, { skip: 0, limit: 10 }))
     t.equal(found?.[0]?.sha, sha)
-    t.strictSame(await log.branches(repository), ['main'])
+    t.strictSame(await log.branches(repository), [{ name: 'main', sha }])
     if (name === 'multi-pack index') t.ok(readdirSync(join(directory, 'objects/pack')).includes('multi-pack-index'))
   })
 }
