@@ -30,6 +30,10 @@ export interface Home extends ShellHints {
   /** What the address of the API begins with. */
   readonly service: string
   readonly isSignedIn: boolean
+  /** Whether people sign in by links here, and not where a proxy or the host has them. */
+  readonly hasLinks: boolean
+  /** Whether the service makes tokens, and not the host. */
+  readonly hasTokens: boolean
   /** Whether the folder cannot be listed: then one has to name a repository. */
   readonly isUnlisted: boolean
 }
@@ -81,7 +85,8 @@ function toRow({ base, now }: Home, { name, branch, commit, state }: HomeRow): H
   </li>`
 }
 
-function nothingYet({ text, service, folder, command, isSignedIn, isUnlisted }: Home): Content {
+function nothingYet(home: Home): Content {
+  const { text, service, folder, command, isSignedIn, isUnlisted } = home
   if (isUnlisted) return undefined
   if (text !== '') return html`<p>No repository that you may read has “${isolated(text)}” in its name.</p>`
   const hint = !isSignedIn && html`<p>Private ones are shown to those who may read them, once they have signed in.</p>`
@@ -91,10 +96,10 @@ function nothingYet({ text, service, folder, command, isSignedIn, isUnlisted }: 
     <p>On the machine of the service, in a checkout of your own with a commit:</p>
     <pre tabindex="0"><code>git init --bare --initial-branch=main ${folder}/alice/hello.git
 git push ${folder}/alice/hello.git HEAD:refs/heads/main
-TOKEN=$(${command} token create alice | tail -n 1)
+${home.hasTokens ? `TOKEN=$(${command} token create alice | tail -n 1)` : 'TOKEN="a token of alice, of this server"'}
 ${reportLine({ service, token: '$TOKEN', repository: 'alice/hello', sha: HEAD })}</code></pre>
     <p>
-      Then <code>${command} repo public alice/hello</code> shows it to everybody, and
-      <code>${command} sign-in alice</code> prints a link that signs alice in here.
+      Then <code>${command} repo public alice/hello</code> shows it to
+      everybody${home.hasLinks && html`, and <code>${command} sign-in alice</code> prints a link that signs alice in here`}.
     </p>`
 }

@@ -38,6 +38,8 @@ export function homeRoutes(pageContext: PageContext): readonly Route[] {
           service: address.of(request),
           ...shellHints(pageContext, request),
           isSignedIn: user !== undefined,
+          hasLinks: pageContext.sessions !== undefined,
+          hasTokens: pageContext.tokens !== undefined,
           isUnlisted: !repositories,
           isFirst: after === '',
         }

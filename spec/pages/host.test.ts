@@ -77,6 +77,19 @@ t.test('With it, the host tells who looks', async (t) => {
   t.equal((await visit(place, '/sign-out', { form: {} })).status, 404, "sessions are the host's to end")
 })
 
+t.test('A home page that shows no repository names no way to sign in by links where there is none', async (t) => {
+  const { text } = await visit(await host(t, { session, signInUrl: '/login' }), '/')
+  t.match(text, /TOKEN=\$\(.* token create alice/)
+  t.notMatch(text, 'sign-in alice')
+})
+
+t.test("Nor a command that makes tokens, where tokens are the host's", async (t) => {
+  const authenticator = { authenticate: () => Promise.resolve(undefined) }
+  const { text } = await visit(await host(t, { session, signInUrl: '/login' }, undefined, { authenticator }), '/')
+  t.match(text, 'Make the first one')
+  t.notMatch(text, 'token create')
+})
+
 t.test('They have a title, and lead to where the host shows a commit', async (t) => {
   const place = await host(t, { session, title: 'Acme <checks>', commitUrl: '/{repo}/-/commit/{id}' })
   const { text } = await visit(place, `/repos/alice/hello/commits/${place.sha}`, alice)
