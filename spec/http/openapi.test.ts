@@ -15,12 +15,11 @@ import {
   reportSchema,
   TARGET_URL_BYTES,
 } from '../../lib/domain/report.js'
-import { DURATION } from '../../lib/domain/verdict/duration.js'
 import { PATTERN_CHARACTERS } from '../../lib/domain/verdict/pattern.js'
-import { MAX_REQUIRED, MAX_USERS } from '../../lib/domain/verdict/rule.js'
+import { MAX_REQUIRED, MAX_USERS, MAX_WILDCARDS } from '../../lib/domain/verdict/rule.js'
 import { catalogue, ERROR_CODES, ServiceError, type ErrorCode } from '../../lib/errors.js'
 import { hostCommit } from '../fixtures/hosted-commit.js'
-import { checkAnswer, openApi } from '../fixtures/openapi-answers.js'
+import { checkAnswer, openApi, validatorOf } from '../fixtures/openapi-answers.js'
 
 interface Schema {
   readonly minItems?: number
@@ -50,6 +49,13 @@ const { schemas } = document.components
 const schemaOf = (path: string, name: string) =>
   document.paths[at + path]?.get?.parameters?.find((one) => one.name === name)?.schema ?? {}
 
+const WITHOUT_NUL = '^[^\\x00]*$'
+
+/** What no pattern says of an address. */
+const BEYOND_THE_PATTERN =
+  'taken as well with characters besides ASCII, without white space and control characters, ' +
+  'and with an IPv6 address for a host'
+
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 t.test('GET /api/v1/openapi.json is a valid OpenAPI 3.1 document, for everybody', async (t) => {
@@ -76,6 +82,8 @@ t.test('Its schemas are those that check requests and what is stored', async (t)
     Verdict: { properties: { verdict: { enum: ['failure', 'pending', 'success'] } } },
   })
   t.strictSame(schemas['Status'], recordSchema({ ...statusMembers, state: { $ref: '#/components/schemas/State' } }))
+  // What the patterns allow is what is taken: openapi-requests.test.ts.
+  const { pattern } = (schemas['Report']?.properties as { readonly target_url: Schema }).target_url
   t.strictSame(schemas['Report'], {
     ...reportSchema,
     properties: {
@@ -85,13 +93,15 @@ t.test('Its schemas are those that check requests and what is stored', async (t)
         ...context,
         minLength: 1,
         maxLength: CONTEXT_CHARACTERS,
+        pattern: WITHOUT_NUL,
         description: `what was checked; without it, ${DEFAULT_CONTEXT}`,
       },
-      description: { ...description, maxLength: DESCRIPTION_CHARACTERS },
+      description: { ...description, maxLength: DESCRIPTION_CHARACTERS, pattern: WITHOUT_NUL },
       target_url: {
         ...target_url,
         maxLength: TARGET_URL_BYTES,
-        description: `absolute http or https URL with a host, at most ${TARGET_URL_BYTES} bytes`,
+        pattern,
+        description: `absolute http or https URL with a host, at most ${TARGET_URL_BYTES} bytes; ${BEYOND_THE_PATTERN}`,
       },
     },
   })
@@ -99,12 +109,13 @@ t.test('Its schemas are those that check requests and what is stored', async (t)
 
 t.test('Its limits of parameters are those of the rules', async (t) => {
   const pattern = { type: 'string', minLength: 1, maxLength: PATTERN_CHARACTERS }
+  const wildcards = `^[^*\\x00]*(?:\\*[^*\\x00]*){0,${MAX_WILDCARDS}}$`
   t.strictSame(
     ['require', 'by', 'stale'].map((name) => schemaOf('/commits/{sha}/verdict', name)),
     [
-      { type: 'array', items: pattern, maxItems: MAX_REQUIRED },
-      { type: 'array', items: pattern, maxItems: MAX_USERS },
-      { type: 'string', pattern: DURATION.source, examples: ['6h'] },
+      { type: 'array', items: { ...pattern, pattern: wildcards }, maxItems: MAX_REQUIRED },
+      { type: 'array', items: { ...pattern, pattern: WITHOUT_NUL }, maxItems: MAX_USERS },
+      { type: 'string', maxLength: 7, pattern: '^0*[1-9][0-9]*[smhdw]$' },
     ],
   )
   t.match(schemas['Verdict'], { properties: { required: { items: { properties: { require: pattern } } } } })
@@ -234,9 +245,9 @@ t.test('What the document tells of parameters is what the service takes', async 
       text,
     )
   t.equal(await told('1', '1'), 422)
-  const stale = new RegExp(schemaOf('/commits/{sha}/verdict', 'stale').pattern ?? '')
-  for (const text of ['6h', '30s', '999999w', '', 'h', '6', '6H', '-6h', '1.5h', '9999999s', '6h '])
-    t.equal(await statusOf('/commits/{sha}/verdict', 'stale', [text]), stale.test(text) ? 200 : 422, text)
+  const isStale = validatorOf(schemaOf('/commits/{sha}/verdict', 'stale'))
+  for (const text of ['6h', '30s', '999999w', '00m', '006m', '', 'h', '6', '6H', '-6h', '1.5h', '0000001s', '6h '])
+    t.equal(await statusOf('/commits/{sha}/verdict', 'stale', [text]), isStale(text) ? 200 : 422, text)
 })
 
 t.test('An answer that the document does not tell of is found', async (t) => {

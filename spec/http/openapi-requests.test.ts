@@ -1,0 +1,146 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { parseObjectId } from '../../lib/domain/object-id.js'
+import { parseFields, parseShape, parseState } from '../../lib/domain/report.js'
+import { isOwnerName } from '../../lib/domain/repository-name.js'
+import { DURATION } from '../../lib/domain/verdict/duration.js'
+import { verdictRule, type VerdictQuery } from '../../lib/domain/verdict/rule.js'
+import { hostCommit } from '../fixtures/hosted-commit.js'
+import { validatorOf } from '../fixtures/openapi-answers.js'
+import {
+  addressOf,
+  headersOf,
+  operations,
+  requestsTo,
+  resolved,
+  valuesOf,
+  type Schema,
+} from '../fixtures/openapi-requests.js'
+import { bodies, texts } from '../fixtures/report-model.js'
+
+const operation = (id: string) => {
+  const found = operations.find(({ operationId }) => operationId === id)
+  if (!found) throw new Error(`the document has no operation ${id}`)
+  return found
+}
+
+/** The schema of a parameter, of its items where it is a list. */
+function schemaOf(id: string, name: string): Schema {
+  const { schema } = operation(id).parameters.find((one) => one.name === name) ?? {}
+  return schema?.items ?? schema ?? {}
+}
+
+const report = resolved<Schema>({ $ref: '#/components/schemas/Report' })
+
+function accepts(parse: () => unknown): boolean {
+  try {
+    parse()
+    return true
+  } catch {
+    return false
+  }
+}
+
+function isReport(body: unknown): boolean {
+  return accepts(() => {
+    const shape = parseShape(body)
+    return parseFields(parseState(shape.state), shape)
+  })
+}
+
+const isRule = (query: VerdictQuery) => accepts(() => verdictRule(query))
+
+/** Half of a pair of surrogates is no text, and a label that says it is punycode may be none: no pattern says so. */
+const isExpressible = (value: unknown) => !/\\ud[89a-f]|xn--/i.test(JSON.stringify(value))
+
+t.test('A body that the document allows is a report, and a report is one that it allows', (t) => {
+  const isAllowed = validatorOf(report)
+  const counts = { allowed: 0, refused: 0 }
+  const alike = fc.property(fc.oneof(bodies, valuesOf(report)), (body) => {
+    fc.pre(isExpressible(body))
+    const allowed = isAllowed(body)
+    counts[allowed ? 'allowed' : 'refused']++
+    const { target_url } = Object(body) as { target_url?: unknown }
+    return isReport(body) === allowed || (!allowed && /[^\0-\x7f]/.test(String(target_url)))
+  })
+  fc.assert(alike, { numRuns: 5000 })
+  t.ok(counts.allowed > 500 && counts.refused > 500, 'of both')
+  t.end()
+})
+
+t.test('An address that the document allows is one, and usual ones are allowed', (t) => {
+  const { target_url = {} } = report.properties ?? {}
+  const isAllowed = validatorOf(target_url)
+  const isAddress = (text: string | null) => isReport({ state: 'success', target_url: text })
+  const addresses = fc.webUrl({
+    validSchemes: ['http', 'https'],
+    authoritySettings: { withUserInfo: true, withPort: true, withIPv4: true },
+    withQueryParameters: true,
+    withFragments: true,
+  })
+  const cut = fc.tuple(addresses, fc.nat(), fc.string({ maxLength: 1 })).map(([address, at, instead]) => {
+    const place = at % address.length
+    return address.slice(0, place) + instead + address.slice(place + 1)
+  })
+  const onlyAddresses = fc.property(fc.oneof(cut, valuesOf(target_url).map(String)), (text) => {
+    fc.pre(isExpressible(text))
+    return isAddress(text) || !isAllowed(text)
+  })
+  fc.assert(onlyAddresses, { numRuns: 5000 })
+  fc.assert(
+    fc.property(addresses, (text) => !isExpressible(text) || isAllowed(text) === isAddress(text)),
+    { numRuns: 2000 },
+  )
+  for (const text of ['https://ci.example/1', 'HTTP://a', 'http://a.example:65535?x', 'https://pr-1--site.example/#x'])
+    t.ok(isAllowed(text) && isAddress(text), text)
+  for (const text of ['', 'a', '//a/', 'ftp://a/', 'http://', 'http://a:65536/', 'http://1.2.3.256/', 'http://a/ '])
+    t.notOk(isAllowed(text) || isAddress(text), text)
+  t.ok(isAllowed(null) && isAddress(null))
+  for (const text of ['https://bücher.example/語', 'http://[::1]/', 'http://127.1/'])
+    t.ok(!isAllowed(text) && isAddress(text), `${text} is taken as well`)
+  t.end()
+})
+
+t.test('A parameter that the document allows keeps the rule, and breaks it where the document does not', (t) => {
+  const many = fc.array(fc.constantFrom('*', 'a'), { minLength: 98, maxLength: 260 }).map((parts) => parts.join(''))
+  const length = fc.oneof(fc.stringMatching(DURATION), fc.stringMatching(/^0*\d{0,7}[smhdw]?$/), fc.string())
+  const name = fc.oneof(fc.stringMatching(/^[\w.-]{0,102}$/), fc.string())
+  const hex = fc.stringMatching(/^[0-9a-fA-F]*$/)
+  const id = fc
+    .tuple(hex, fc.constantFrom(39, 40, 41, 63, 64, 65))
+    .map(([text, at]) => text.padEnd(at, 'A').slice(0, at))
+  const rules: readonly [string, string, fc.Arbitrary<string>, (text: string) => boolean][] = [
+    ['getVerdict', 'stale', length, (stale) => isRule({ stale })],
+    ['getVerdict', 'require', fc.oneof(texts(255), many), (text) => isRule({ require: [text] })],
+    ['getVerdict', 'by', texts(255), (text) => isRule({ by: [text] })],
+    ['listStatuses', 'owner', name, isOwnerName],
+    ['listStatuses', 'sha', fc.oneof(id, hex), (text) => parseObjectId(text) !== undefined],
+    ['listStates', 'sha', fc.oneof(id, hex), (text) => parseObjectId(text) !== undefined],
+  ]
+  for (const [id, parameter, random, keeps] of rules) {
+    const schema = schemaOf(id, parameter)
+    const isAllowed = validatorOf(schema)
+    const alike = fc.property(fc.oneof(random, valuesOf(schema).map(String)), (text) => {
+      fc.pre(text.isWellFormed())
+      return isAllowed(text) === keeps(text)
+    })
+    t.doesNotThrow(() => fc.assert(alike, { numRuns: 1000 }), `${id} ${parameter}`)
+  }
+  t.end()
+})
+
+t.test('The service takes each request that is made from the document', async (t) => {
+  const { service, sha, token } = await hostCommit(t)
+  for (const one of operations) {
+    const taken = fc.asyncProperty(requestsTo(one, { owner: 'alice', repo: 'hello', sha }), async (request) => {
+      fc.pre(isExpressible(request))
+      const { body } = request
+      const answer = await service.call(one.method, addressOf(one, request), {
+        ...{ token, headers: headersOf(one, request) },
+        ...(body !== undefined && { body }),
+      })
+      return answer.status < 400
+    })
+    await t.resolves(fc.assert(taken, { numRuns: 100 }), one.operationId)
+  }
+})
