@@ -1,5 +1,10 @@
 import fc from 'fast-check'
-import t from 'tap'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t, { type Test } from 'tap'
 import { parseObjectId } from '../../lib/domain/object-id.js'
 import { parseFields, parseShape, parseState } from '../../lib/domain/report.js'
 import { isOwnerName } from '../../lib/domain/repository-name.js'
@@ -14,9 +19,13 @@ import {
   requestsTo,
   resolved,
   valuesOf,
+  type MadeRequest,
+  type Operation,
   type Schema,
 } from '../fixtures/openapi-requests.js'
+import { chapter, codeBlocks } from '../fixtures/page.js'
 import { bodies, texts } from '../fixtures/report-model.js'
+import { startService } from '../fixtures/service.js'
 
 const operation = (id: string) => {
   const found = operations.find(({ operationId }) => operationId === id)
@@ -143,4 +152,98 @@ t.test('The service takes each request that is made from the document', async (t
     })
     await t.resolves(fc.assert(taken, { numRuns: 100 }), one.operationId)
   }
+})
+
+/** The README's repository, made by what it says there. */
+async function makeReadmeRepository(t: Test, repositories: string): Promise<void> {
+  const [blocks = ''] = codeBlocks(chapter('README.md', '## Try it'), 'sh')
+  const folder = mkdtempSync(join(tmpdir(), 'hello-'))
+  t.teardown(() => {
+    rmSync(folder, { recursive: true })
+  })
+  const pasted = blocks
+    .replaceAll('$PWD/data/repositories', repositories)
+    .replaceAll('data/repositories', repositories)
+    .replaceAll('/tmp/hello', join(folder, 'hello'))
+  const variables = [`PATH=${process.env['PATH'] ?? ''}`, 'HOME=/nonexistent']
+  await promisify(execFile)('env', ['-i', ...variables, 'bash', '-euc', pasted])
+}
+
+t.test("Its examples work on a service with the README's repository, and are those of the README", async (t) => {
+  const service = await startService(t)
+  await makeReadmeRepository(t, service.repositories)
+  const token = await service.tokenOf('alice')
+  const bodiesOf = ({ requestBody }: Operation) =>
+    Object.values(requestBody?.content['application/json'].examples ?? {}).map(({ value }) => value)
+  for (const one of operations) {
+    const shown = one.parameters.filter(({ example }) => example !== undefined)
+    const required = one.parameters.filter((parameter) => parameter.required)
+    t.strictSame(
+      required.filter((parameter) => !shown.includes(parameter)),
+      [],
+      `${one.operationId}: what is required has an example`,
+    )
+    const optional = shown.filter((parameter) => !parameter.required)
+    for (const chosen of [[], optional, ...optional.map((parameter) => [parameter])])
+      for (const body of one.requestBody ? bodiesOf(one) : [undefined]) {
+        const request = {
+          parameters: Object.fromEntries([...required, ...chosen].map(({ name, example }) => [name, example])),
+        }
+        for (const { name, example, schema } of chosen) t.ok(validatorOf(schema)(example), name)
+        const options = { token, headers: headersOf(one, request), ...(body !== undefined && { body }) }
+        const answer = await service.call(one.method, addressOf(one, request), options)
+        t.ok(answer.status < 300, `${one.method} ${addressOf(one, request)} ${JSON.stringify(body)}`)
+      }
+  }
+  const told = [...chapter('README.md', '## Try it').matchAll(/ -d '(.*?)'/g)].map(([, body = '']): unknown =>
+    JSON.parse(body),
+  )
+  t.strictSame(operations.flatMap(bodiesOf), told)
+})
+
+/** What a runtime expression of a link stands for. */
+function valueIn(expression: string, { parameters }: MadeRequest, answer: unknown): unknown {
+  const [, name] = /^\$request\.(?:path|query)\.(\w+)$/.exec(expression) ?? []
+  if (name !== undefined) return parameters[name]
+  const [, member = ''] = /^\$response\.body#\/(\w+)$/.exec(expression) ?? []
+  return (answer as Readonly<Record<string, unknown>>)[member]
+}
+
+t.test('Each answer about a commit leads to the other operations, by links that can be followed', async (t) => {
+  const { service, sha, token } = await hostCommit(t)
+  const call = async (one: Operation, request: MadeRequest) => {
+    const body = one.requestBody && { state: 'success', context: 'build' }
+    return await service.call(one.method, addressOf(one, request), { token, ...(body && { body }) })
+  }
+  const led: string[] = []
+  for (const source of operations)
+    for (const [status, { links = {} }] of Object.entries(source.responses))
+      for (const [name, link] of Object.entries(links)) {
+        const { operationId, parameters } = resolved(link)
+        const target = operation(operationId)
+        const given = Object.keys(parameters)
+        t.strictSame(
+          target.parameters.filter((one) => one.required).map((one) => one.name),
+          given,
+          `${source.operationId} ${name}: what is required, and nothing else`,
+        )
+        const request = { parameters: { owner: 'alice', repo: 'hello', sha: sha.toUpperCase() } }
+        const answer = await call(source, request)
+        t.equal(String(answer.status), status)
+        const values = Object.entries(parameters).map(([key, text]) => [key, valueIn(text, request, answer.body)])
+        const following = { parameters: Object.fromEntries(values) as Record<string, unknown> }
+        t.notOk(Object.values(following.parameters).includes(undefined), 'each stands for something')
+        const followed = await call(target, following)
+        t.ok(followed.status < 300, `${source.operationId} leads to ${operationId}`)
+        led.push(`${source.operationId} ${operationId}`)
+      }
+  t.strictSame(led, [
+    'reportStatus listStatuses',
+    'reportStatus getVerdict',
+    'reportStatus listStates',
+    'listStatuses reportStatus',
+    'listStatuses getVerdict',
+    'getVerdict reportStatus',
+    'getVerdict listStatuses',
+  ])
 })
