@@ -109,7 +109,7 @@ t.test('Its schemas are those that check requests and what is stored', async (t)
 
 t.test('Its limits of parameters are those of the rules', async (t) => {
   const pattern = { type: 'string', minLength: 1, maxLength: PATTERN_CHARACTERS }
-  const wildcards = `^[^*\\x00]*(?:\\*[^*\\x00]*){0,${MAX_WILDCARDS}}$`
+  const wildcards = `^[^*\\x00]*(?:\\*[^*\\x00]*){0,${MAX_WILDCARDS / MAX_REQUIRED}}$`
   t.strictSame(
     ['require', 'by', 'stale'].map((name) => schemaOf('/commits/{sha}/verdict', name)),
     [
