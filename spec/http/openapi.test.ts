@@ -126,15 +126,17 @@ t.test('Its limits of parameters are those of the rules', async (t) => {
   })
 })
 
-type Operation = 'report' | 'list' | 'verdict' | 'states'
+type Operation = 'report' | 'list' | 'verdict' | 'states' | 'openApi' | 'health'
 
 const all: readonly Operation[] = ['report', 'list', 'verdict', 'states']
+/** Those too that need no repository: what ends a request before anybody looks at what it asks for. */
+const every: readonly Operation[] = [...all, 'openApi', 'health']
 const ofOneCommit: readonly Operation[] = ['report', 'list', 'verdict']
 
 /** Which operations an error may end; a new one has to be put somewhere. */
 const ENDS: Readonly<Record<ErrorCode, readonly Operation[]>> = {
   malformed_path: all,
-  malformed_request: all,
+  malformed_request: every,
   invalid_body: ['report'],
   credentials_missing: all,
   credentials_wrong: all,
@@ -148,7 +150,7 @@ const ENDS: Readonly<Record<ErrorCode, readonly Operation[]>> = {
   commit_not_found: ofOneCommit,
   path_unknown: [],
   method_not_allowed: [],
-  request_timeout: all,
+  request_timeout: every,
   body_too_large: ['report'],
   sha_invalid: all,
   state_invalid: ['report'],
@@ -157,10 +159,10 @@ const ENDS: Readonly<Record<ErrorCode, readonly Operation[]>> = {
   shas_invalid: ['states'],
   too_many_contexts: ['report'],
   too_many_failures: all,
-  headers_too_large: all,
+  headers_too_large: every,
   internal: all,
   transfer_coding_unknown: all,
-  overloaded: all,
+  overloaded: every,
   repository_unreadable: all,
   part_unresponsive: all,
   store_unavailable: all,
@@ -173,8 +175,10 @@ t.test('Its refusals and failures of each operation are those of the catalogue, 
     list: document.paths[`${at}/commits/{sha}/statuses`]?.get,
     verdict: document.paths[`${at}/commits/{sha}/verdict`]?.get,
     states: document.paths[`${at}/states`]?.get,
+    openApi: document.paths['/api/v1/openapi.json']?.get,
+    health: document.paths['/healthz']?.get,
   }
-  for (const operation of all) {
+  for (const operation of every) {
     const errors = ERROR_CODES.filter((code) => ENDS[code].includes(operation)).map((code) => new ServiceError(code))
     const statuses = [...new Set(errors.map(({ status }) => String(status)))].sort()
     const described = Object.entries(operations[operation]?.responses ?? {}).filter(([status]) => status >= '400')
@@ -185,14 +189,28 @@ t.test('Its refusals and failures of each operation are those of the catalogue, 
     )
     for (const [status, { description, headers = {}, content }] of described) {
       const ending = errors.filter((error) => String(error.status) === status)
-      t.equal(description, ending.map(({ code }) => catalogue[code].text).join('; '))
+      const texts = ending.map(({ code }) => catalogue[code].text)
+      const isHealth = operation === 'health' && status === '503'
+      t.equal(description, [...(isHealth ? ['they are not, and why'] : []), ...texts].join('; '))
       t.strictSame(Object.keys(headers), [
         'X-Request-Id',
         ...(status === '401' ? ['WWW-Authenticate'] : []),
         ...(status === '429' || ending.some(({ retryAfter }) => retryAfter !== undefined) ? ['Retry-After'] : []),
       ])
-      t.strictSame(content, { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } })
+      const error = { $ref: '#/components/schemas/Error' }
+      const schema = isHealth ? { anyOf: [{ $ref: '#/components/schemas/Health' }, error] } : error
+      t.strictSame(content, { 'application/json': { schema } })
     }
+  }
+})
+
+t.test('An operation that needs no repository is refused as the document says, too', async (t) => {
+  const { service } = await hostCommit(t)
+  for (const path of ['/healthz', '/api/v1/openapi.json']) {
+    // What the document does not have of an answer, the client of the tests throws.
+    t.equal((await service.call('GET', path, { headers: { 'X-Long': 'x'.repeat(20_000) } })).status, 431)
+    for (const described of Object.values(document.paths[path]?.get?.responses ?? {}))
+      t.match(described, { headers: { 'X-Request-Id': {} } })
   }
 })
 
