@@ -148,7 +148,8 @@ t.test('The service takes each request that is made from the document', async (t
   const { service, sha, token } = await hostCommit(t)
   for (const one of operations) {
     const taken = fc.asyncProperty(requestsTo(one, { owner: 'alice', repo: 'hello', sha }), async (request) => {
-      fc.pre(isExpressible(request))
+      // An address that is longer than a request may be is 431.
+      fc.pre(isExpressible(request) && addressOf(one, request).length < 10_000)
       const { body } = request
       const answer = await service.call(one.method, addressOf(one, request), {
         ...{ token, headers: headersOf(one, request) },
