@@ -53,8 +53,8 @@ const WITHOUT_NUL = '^[^\\x00]*$'
 
 /** What no pattern says of an address. */
 const BEYOND_THE_PATTERN =
-  'taken as well with characters besides ASCII, without white space and control characters, ' +
-  'and with an IPv6 address for a host'
+  'taken as well with characters besides ASCII, but white space and control characters, ' +
+  'and with an IPv6 address, a number or escapes for a host'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
