@@ -1,5 +1,6 @@
 import { realpathSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import * as commit from './set-up/commit.js'
 import * as compile from './set-up/compile.js'
 import { orEnd } from './set-up/failure.js'
 import * as libgit2 from './set-up/libgit2.js'
@@ -8,7 +9,7 @@ import * as packages from './set-up/packages.js'
 
 // Each step tells in milliseconds whether its product is current, and otherwise makes it anew from
 // a clean state: an interrupted set-up is repaired by running it again.
-const steps = [packages, libgit2, compile]
+const steps = [packages, libgit2, compile, commit]
 
 /**
  * Brings this folder to where the service and the tests can run, in silence when it is there
@@ -17,8 +18,8 @@ const steps = [packages, libgit2, compile]
 export async function setUp() {
   await orEnd(async () => {
     checkNodeVersion()
-    // Short of work this starts no process, takes no lock and writes nothing: the service may run
-    // as a user who cannot write here.
+    // Short of work this takes no lock, writes nothing and starts only git: the service may run as
+    // a user who cannot write here.
     if (!steps.every((step) => step.isCurrent())) await makeAll()
   })
 }

@@ -13,14 +13,14 @@ export interface BuildInfo {
  * @param file of `lib/`, compiled or not, or a stand-in for one
  */
 export function buildInfo(file: string = import.meta.url): BuildInfo {
-  const manifest = told(() => readFileSync(createRequire(file).resolve('commit-status-service/package.json'), 'utf8'))
+  const manifest = textOf(() => readFileSync(createRequire(file).resolve('commit-status-service/package.json'), 'utf8'))
   const version = /"version": *"([^"]*)"/.exec(manifest ?? '')?.[1] ?? 'unknown'
-  // scripts/set-up/compile.js writes it beside what it compiles.
-  const commit = told(() => readFileSync(new URL('../commit', file), 'utf8').trim())
+  // scripts/set-up/commit.js writes it beside what was compiled.
+  const commit = textOf(() => readFileSync(new URL('../commit', file), 'utf8').trim())
   return { version, ...(commit !== undefined && { commit }) }
 }
 
-function told(read: () => string): string | undefined {
+function textOf(read: () => string): string | undefined {
   try {
     return read()
   } catch {

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { root } from './checkout.js'
@@ -34,21 +33,8 @@ export async function make() {
     mkdirSync(dirname(join(root, 'build', file)), { recursive: true })
     copyFileSync(join(root, file), join(root, 'build', file))
   }
-  const commit = describe()
-  if (commit !== undefined) writeFileSync(join(root, 'build/lib/commit'), `${commit}\n`)
   writeFileSync(stamp, compiled)
   return 'compiled the sources'
-}
-
-/** What git says of this checkout; of another one that this folder lies in, nothing. */
-function describe() {
-  const env = { ...process.env, GIT_CEILING_DIRECTORIES: dirname(root) }
-  const args = ['-C', root, 'describe', '--always', '--dirty', '--exclude=*']
-  try {
-    return execFileSync('git', args, { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
-  } catch {
-    return undefined // no git, or no checkout of it
-  }
 }
 
 /** What the stamp says when it belongs to the sources as they are now. */
