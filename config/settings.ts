@@ -15,6 +15,9 @@ export interface Setting {
   readonly isOption?: true
 }
 
+/** Characters of what the pages are called: as a setting, and as an option of the library. */
+export const MAX_TITLE = 60
+
 const table = [
   {
     key: 'host',
@@ -75,7 +78,7 @@ const table = [
     key: 'title',
     environment: 'COMMIT_STATUS_TITLE',
     default: 'Commit statuses',
-    rule: { type: 'string', minLength: 1, maxLength: 60 },
+    rule: { type: 'string', minLength: 1, maxLength: MAX_TITLE },
     meaning: 'what the pages are called, in the header and in the title of every one',
   },
   {

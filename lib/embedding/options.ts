@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { objectSchema, schemasOf, settings } from '../../config/settings.js'
+import { MAX_TITLE, objectSchema, schemasOf, settings } from '../../config/settings.js'
 import { isOfApi, leadsToApi } from '../http/api-paths.js'
 import { isTrustedProxy } from '../http/client-address.js'
 import type { CompatibleApiName } from '../http/compatible/apis.js'
@@ -135,9 +135,6 @@ export function checkOptions(given: unknown): void {
   checkPages(Reflect.get(given, 'pages'))
   if (!values.is(Object.fromEntries(others))) throw new TypeError(values.errors.map(describeError).join(', '))
 }
-
-/** As the setting. */
-const MAX_TITLE = 60
 
 /** What the pages have besides a method. */
 function checkPages(pages: unknown): void {
