@@ -13,13 +13,14 @@ export function cacheShares(megabytes = defaultOf('cache.megabytes')): CacheShar
   return {
     lists: 21 * share,
     commits: 16 * share,
-    answers: 8 * share,
+    answers: 7.5 * share,
     tokens: 4 * share,
     grants: 4 * share,
     counts: 4 * share,
     pages: 3 * share,
     logs: 2 * share,
     contents: share,
+    lines: 0.5 * share,
     refs: share,
   }
 }

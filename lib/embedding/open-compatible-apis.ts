@@ -30,7 +30,7 @@ export function openCompatibleApis(
   const operations = new Operations({
     ...dependencies,
     contents: new CommitContents(git, meter, shares.contents),
-    lines: new ChangedLines(git),
+    lines: new ChangedLines(git, meter, shares.lines),
     projects,
   })
   const hosts = new Set(giteaHosts.map((host) => host.toLowerCase()))

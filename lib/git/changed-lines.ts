@@ -1,4 +1,6 @@
 import { LRUCache } from 'lru-cache'
+import { cacheShares } from '../contracts/cache-shares.js'
+import { noopMeter, type Meter } from '../contracts/meter.js'
 import type { ObjectId } from '../domain/object-id.js'
 import { RepositoryUnreadable } from './commits.js'
 import type { GitProcesses } from './git-process.js'
@@ -11,8 +13,8 @@ export interface LineCounts {
 
 const NONE: LineCounts = { additions: 0, deletions: 0 }
 
-/** Commits whose changed lines are remembered. */
-const MAX_KNOWN = 1_000
+/** About what the lines of one commit take in memory: two numbers, and a place in the cache. */
+const COUNT_BYTES = 200
 
 /** How long it is remembered that git could not count them: it may have taken seconds to find out. */
 const UNKNOWN_MILLISECONDS = 60_000
@@ -24,10 +26,13 @@ const MAX_TEXT = '1m'
 export class ChangedLines {
   readonly #git: Pick<GitProcesses, 'read'>
   /** By id: what has the same id is the same. */
-  readonly #known = new LRUCache<string, LineCounts>({ max: MAX_KNOWN })
+  readonly #known: LRUCache<string, LineCounts>
 
-  constructor(git: Pick<GitProcesses, 'read'>) {
+  /** @param cacheBytes of counts that are remembered */
+  constructor(git: Pick<GitProcesses, 'read'>, meter: Meter = noopMeter, cacheBytes = cacheShares().lines) {
     this.#git = git
+    this.#known = new LRUCache({ maxSize: cacheBytes, sizeCalculation: (_, { length }) => COUNT_BYTES + length })
+    meter.cacheSize('lines', () => this.#known.calculatedSize)
   }
 
   /**

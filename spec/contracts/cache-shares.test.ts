@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { serialisedList } from '../../lib/domain/status-list.js'
+import { ChangedLines } from '../../lib/git/changed-lines.js'
 import { CommitContents } from '../../lib/git/commit-content.js'
 import { CommitLog } from '../../lib/git/commit-log.js'
 import type { Take } from '../../lib/git/git-process.js'
@@ -49,6 +50,7 @@ t.test('Whatever is read, the caches take no more than their shares', async (t) 
     shares.contents,
   )
   const logs = new CommitLog({ run, read }, meter, shares.logs)
+  const lines = new ChangedLines({ read }, meter, shares.lines)
   const refs = new Refs({ run }, meter, shares.refs)
   const answers = new Listing(meter, shares.answers)
   const body = () => ({ description })
@@ -74,12 +76,14 @@ t.test('Whatever is read, the caches take no more than their shares', async (t) 
       const repository = { directory: '/srv/git/alice/hello.git', public: true, identity: '1' }
       await commits.has(repository, commit)
       await contents.read(repository.directory, commit)
+      for (const id of [commit, commitId(`${number}b`), commitId(`${number}c`)])
+        await lines.count(repository.directory, id, undefined)
       await logs.one(repository, commit)
       await refs.resolve(repository, `branch-${number}`)
       await answers.answer(serialisedList([]), () => ({ key: `${number}`, page, body, headers: () => ({}) }))
     }
   }
-  const names = ['answers', 'commits', 'contents', 'counts', 'grants', 'lists', 'logs', 'refs', 'tokens']
+  const names = ['answers', 'commits', 'contents', 'counts', 'grants', 'lines', 'lists', 'logs', 'refs', 'tokens']
   t.strictSame([...sizes.keys()].sort(), names)
   for (const [cache, size] of sizes) {
     t.ok(size() <= shares[cache], `${cache}: ${size()} of ${shares[cache]}`)
@@ -90,7 +94,7 @@ t.test('Whatever is read, the caches take no more than their shares', async (t) 
 t.test('Whatever a service is asked for, its caches together take no more than the setting', async (t) => {
   const { service, repositories, tokenOf } = await embed(t, {
     cache: { megabytes: 1 },
-    compatibleApis: ['github'],
+    compatibleApis: ['github', 'gitlab'],
     metrics: true,
     pages: { session: () => 'alice', base: '/pages' },
   })
@@ -105,6 +109,7 @@ t.test('Whatever a service is asked for, its caches together take no more than t
       `/api/v1/repos/alice/hello/commits/${sha}/statuses`,
       `/api/v3/repos/alice/hello/commits/branch-${number}/statuses?per_page=40`,
       `/api/v3/repos/alice/hello/commits/${sha}/status?per_page=40`,
+      `/api/v4/projects/alice%2Fhello/repository/commits/${sha}`,
       `/pages/repos/alice/hello/commits/${sha}`,
       `/pages/repos/alice/hello/commits/${sha}?skip=20`,
       `/pages/repos/alice/hello?ref=branch-${number}`,
@@ -122,6 +127,7 @@ t.test('Whatever a service is asked for, its caches together take no more than t
   t.strictSame([...sizes.keys()].sort(), Object.keys(shares).sort(), 'every cache is counted')
   for (const cache of ['lists', 'answers', 'pages'] as const)
     t.ok(Number(sizes.get(cache)) > shares[cache] * 0.5, `${cache}: ${sizes.get(cache)} of ${shares[cache]}`)
+  for (const [cache, size] of sizes) t.ok(size > 0, `${cache} is in use`)
   t.ok([...sizes.values()].reduce((sum, bytes) => sum + bytes) <= MEGABYTE)
 })
 
