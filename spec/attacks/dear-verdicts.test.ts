@@ -79,8 +79,8 @@ async function serve(t: Test) {
     await Promise.all(visitors)
     const longest = Math.max(...waits)
     t.comment(`longest wait of the others: ${Math.round(longest)} ms, of the attack ${Math.round(took)} ms`)
-    // Less than a second, or on a machine that is busy with other things a part of what the attack takes.
-    t.ok(longest < Math.max(1000, took / 4), 'others go on')
+    // Less than three seconds, or on a machine that is busy with other things a part of what the attack takes.
+    t.ok(longest < Math.max(3000, took / 4), 'others go on')
     return result
   }
   const verdict = (query: string) => `${url}/api/v1/repos/alice/large/commits/${sha}/verdict?${query}`

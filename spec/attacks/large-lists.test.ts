@@ -163,8 +163,8 @@ t.test('48 lists of 10 MB at once, with a heap of 768 MB: each is whole, or 503 
   t.strictSame(shown, new Set([200]))
   const longest = Math.max(...waits)
   t.comment(`longest wait of the others: ${Math.round(longest)} ms, of all lists ${Math.round(took)} ms`)
-  // Less than a second, or on a machine that is busy with other things a part of what the lists take.
-  t.ok(longest < Math.max(1000, took / 4), 'others go on')
+  // Less than three seconds, or on a machine that is busy with other things a part of what the lists take.
+  t.ok(longest < Math.max(3000, took / 4), 'others go on')
   t.equal(child.exitCode, null, 'it is still there')
   t.equal((await end('SIGTERM')).status, 0)
 })

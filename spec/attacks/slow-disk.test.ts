@@ -42,17 +42,19 @@ t.test('A look-up that a disk holds up is answered, others go on, and a stop end
   await once(createInterface(strace.stderr), 'line')
 
   const start = performance.now()
-  const slow = list('alice/slow', sha)
-  for (let number = 0; number < 10; number++) t.equal(await list('alice/hello', unknownId('sha1', number)), 404)
-  t.ok(performance.now() - start < 3000, 'others are answered meanwhile')
+  const state = { isAnswered: false }
+  const slow = list('alice/slow', sha).finally(() => (state.isAnswered = true))
+  let others = 0
+  for (; !state.isAnswered && others < 10; others++) t.equal(await list('alice/hello', unknownId('sha1', others)), 404)
+  t.ok(others > 1, `${others} others are answered meanwhile`)
   t.equal(await slow, 503)
-  t.ok(performance.now() - start < 5000, 'it is answered within 5 seconds')
+  t.ok(performance.now() - start < 10_000, 'it is answered long before the disk answers')
 
   const again = list('alice/slow', sha)
   t.equal(await list('alice/hello', unknownId('sha1')), 404)
   const ended = service.end('SIGTERM')
   const stat = `/proc/${service.child.pid}/stat`
-  t.ok(await within(8000, () => readFileSync(stat, 'utf8').includes(' Z ')), 'told to stop, it exits soon')
+  t.ok(await within(20_000, () => readFileSync(stat, 'utf8').includes(' Z ')), 'told to stop, it exits soon')
   // It has the thread that it holds up outlive the process.
   strace.kill('SIGKILL')
   const { status, stdout } = await ended

@@ -1,4 +1,5 @@
 // A process of its own: memory is measured.
+// A process of its own: memory is measured.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'

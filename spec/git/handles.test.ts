@@ -30,18 +30,18 @@ t.test('However many repositories are asked for, at most 64 of them are held ope
   const finder = makeFinder(t)
   for (const directory of directories) t.equal(await finder.has(directory, id), true)
   t.ok(repositoriesOpen(folder) >= 32, 'repositories are held open')
-  t.ok(await within(2000, () => repositoriesOpen(folder) <= 64), `${repositoriesOpen(folder)} are open`)
+  t.ok(await within(20_000, () => repositoriesOpen(folder) <= 64), `${repositoriesOpen(folder)} are open`)
 
   const answers = await Promise.all(
     [...directories, ...directories].map(async (directory) => await finder.has(directory, id)),
   )
   t.notOk(answers.includes(false), 'all at once: each is answered')
-  t.ok(await within(2000, () => repositoriesOpen(folder) <= 64), `${repositoriesOpen(folder)} are open`)
+  t.ok(await within(20_000, () => repositoriesOpen(folder) <= 64), `${repositoriesOpen(folder)} are open`)
 
   finder.close()
-  t.ok(await within(2000, () => openFiles(folder).length === 0), 'a closed finder holds nothing')
+  t.ok(await within(20_000, () => openFiles(folder).length === 0), 'a closed finder holds nothing')
   t.equal(await finder.has(directories[0] ?? '', id), true, 'it still answers whoever asks late')
-  t.ok(await within(2000, () => openFiles(folder).length === 0), 'and holds nothing then')
+  t.ok(await within(20_000, () => openFiles(folder).length === 0), 'and holds nothing then')
 })
 
 t.test('A handle pushed out while it is being opened or used fails nobody', async (t) => {
@@ -69,7 +69,7 @@ t.test('Closing while look-ups are under way fails none of them', async (t) => {
     await Promise.all(answers),
     directories.map(() => true),
   )
-  t.ok(await within(2000, () => openFiles(folder).length === 0), 'nothing is held open afterwards')
+  t.ok(await within(20_000, () => openFiles(folder).length === 0), 'nothing is held open afterwards')
 })
 
 t.test(
@@ -91,9 +91,9 @@ t.test(
       t.equal(await finder.has(directory, id), true)
       return openFiles(folder).every((path) => !path.endsWith(' (deleted)'))
     }
-    t.ok(await within(9000, gone), 'it is let go of')
+    t.ok(await within(12_000, gone), 'it is let go of')
     t.ok(
-      await within(9000, () => openFiles(folder).length === 0),
+      await within(12_000, () => openFiles(folder).length === 0),
       'and so are all files of a repository that nobody asks for',
     )
   },
@@ -112,7 +112,7 @@ t.test('A process exits without waiting for the age of its handles, closed or no
     ])
     const [answer, at] = run.stdout.trim().split(' ')
     t.equal(answer, 'true')
-    t.ok(Date.now() - Number(at) < 5000, `${then}: it ended ${Date.now() - Number(at)} ms after its answer`)
+    t.ok(Date.now() - Number(at) < 10_000, `${then}: it ended ${Date.now() - Number(at)} ms after its answer`)
   })
   await Promise.all(runs)
 })

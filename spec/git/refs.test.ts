@@ -257,7 +257,7 @@ t.test('At the end nobody waits for a git that hangs', async (t) => {
 
 t.test('Where git hangs in many repositories, others are read within a second or two', async (t) => {
   const folder = t.testdir()
-  const processes = new GitProcesses()
+  const processes = new GitProcesses({ milliseconds: 30_000 })
   const directories = await hangingRepositories(folder, 10)
   const honest = await makeRepositoryWithCommit(folder, 'bob/hello')
   const some = directories.slice(0, 6)
@@ -266,8 +266,8 @@ t.test('Where git hangs in many repositories, others are read within a second or
   const refs = new Refs(processes)
   const since = performance.now()
   t.equal((await refs.resolve({ directory: honest.directory, public: true }, 'main'))?.hex, honest.sha)
-  // Of the deadline, 5 s, only a part.
-  t.ok(performance.now() - since < 4_900)
+  // Of the deadline only a part.
+  t.ok(performance.now() - since < 15_000)
   const more = directories.slice(6)
   const others = Promise.allSettled([...more, ...more].map(run))
   await until(() => runningIn(folder) >= 16)

@@ -246,7 +246,7 @@ t.test('Failures of the database', { skip: isMissing }, async (t) => {
       name: 'StoreUnavailable',
       message: 'the database cannot be used: Query read timeout',
     })
-    t.ok(performance.now() - begun < 5000)
+    t.ok(performance.now() - begun < 15_000)
     t.equal(store.unavailableReason(), 'the database cannot be used: Query read timeout')
     await t.rejects(contexts(), StoreFenced)
     server.freeze('SIGCONT')
@@ -276,7 +276,7 @@ t.test('Failures of the database', { skip: isMissing }, async (t) => {
     server.freeze('SIGSTOP')
     const begun = performance.now()
     await store.close()
-    t.ok(performance.now() - begun < 3000)
+    t.ok(performance.now() - begun < 15_000)
     server.freeze('SIGCONT')
     await t.rejects(
       scan.next().then(async () => await collect(store.statuses.scan(repository))),

@@ -151,7 +151,7 @@ t.test('Where git hangs in a repository, its refs are 503 within seconds', async
     '503 the repository cannot be read at the moment',
     '503 too many requests in progress',
   ])
-  t.ok(performance.now() - since < 9_000)
+  t.ok(performance.now() - since < 20_000, 'together, not one after the other')
 })
 
 t.test('A body that is no object, a request without a host, times out of range', async (t) => {
