@@ -79,7 +79,8 @@ export interface Administration {
   /** @param on `null`: every grant; `owner`: its repositories' grants too */
   listAccess(on: string | null): Promise<ListedGrant[]>
   checkAccess(user: string, repository: string): Promise<CheckedAccess>
-  listRepositories(): Promise<ListedRepositories>
+  /** @param on `owner` or `owner/repo`: no others; absent or `null`: every one */
+  listRepositories(on?: string | null): Promise<ListedRepositories>
   setVisibility(repository: string, visibility: 'public' | 'private', by?: Actor): Promise<void>
   countRepository(repository: string): Promise<RepositoryCounts>
   /**

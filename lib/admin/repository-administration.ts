@@ -67,10 +67,13 @@ export function repositoryAdministration(dependencies: AdministrationDependencie
       return { access: rights[0]?.access ?? 'none', rights, exists: found !== undefined }
     },
 
-    async listRepositories(): Promise<ListedRepositories> {
+    async listRepositories(on: string | null = null): Promise<ListedRepositories> {
       const repositories: ListedRepository[] = []
       const problems: string[] = []
-      const found = folderOf(dependencies).list((error) => void problems.push(errorMessage(error)))
+      const found = folderOf(dependencies).list(
+        (error) => void problems.push(errorMessage(error)),
+        on === null ? undefined : grantTarget(on),
+      )
       for await (const { name, public: isPublic } of found)
         repositories.push({ repository: name.full, visibility: isPublic ? 'public' : 'private' })
       return { repositories, problems }

@@ -72,15 +72,20 @@ export class RepositoryFolder implements MaybeSync<Repositories> {
    * Every repository of the folder, in the order of owner and name.
    * @param onUnreadable called for what stands in the folder and cannot be read, and is left out then; absent: that
    *   rejects
+   * @param only those of this owner, or this one alone: no other is looked at
    */
   async *list(
     onUnreadable: (error: unknown) => void = rethrow,
+    only?: { readonly owner: string; readonly repository?: RepositoryName },
   ): AsyncGenerator<{ name: RepositoryName; public: boolean }> {
     const report = (error: unknown): undefined => {
       onUnreadable(error)
     }
-    for (const owner of (await readdir(this.#folder)).filter(isOwnerName).sort()) {
-      const entries = await readdir(join(this.#folder, owner)).catch(whenAbsent([])).catch(report)
+    const owners = (await readdir(this.#folder)).filter(isOwnerName).sort()
+    for (const owner of only ? owners.filter((each) => each === only.owner) : owners) {
+      const entries = only?.repository
+        ? [`${only.repository.name}.git`]
+        : await readdir(join(this.#folder, owner)).catch(whenAbsent([])).catch(report)
       // Sorted without the ending: names may hold what sorts before its dot.
       for (const entry of (entries ?? [])
         .filter((name) => name.endsWith('.git'))

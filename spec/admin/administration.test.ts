@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { toApiStatus } from '../../lib/domain/commit-status.js'
-import type { Administration } from '../../lib/admin/administration.js'
+import type { Administration, ListedRepository } from '../../lib/admin/administration.js'
 import { openAdministration } from '../../lib/embedding/open-administration.js'
 import { openStore } from '../../lib/embedding/open-store.js'
 import { silentLogger } from '../../lib/contracts/logger.js'
@@ -124,6 +124,15 @@ t.test('Repositories are listed by owner and name, and nothing else that stands 
     { repository: 'alice/b.c', visibility: 'private' },
     { repository: 'bob/x', visibility: 'private' },
   ])
+  const some: [on: string | null, listed: readonly ListedRepository[]][] = [
+    ['alice', listed.slice(0, 3)],
+    ['alice/b', listed.slice(0, 1)],
+    ['alice/nothere', []],
+    ['carol', []],
+    [null, listed],
+  ]
+  for (const [on, expected] of some)
+    t.strictSame(await admin.listRepositories(on), { repositories: expected, problems: [] }, String(on))
 })
 
 t.test('What of the folder of repositories cannot be read is named, and the rest is listed', async (t) => {
@@ -136,6 +145,8 @@ t.test('What of the folder of repositories cannot be read is named, and the rest
     ['alice/a', 'alice/c', 'carol/x'],
   )
   t.match(problems, [/^ELOOP: .*alice\/b\.git/, /^ELOOP: .*bob/])
+  t.match((await admin.listRepositories('alice/b')).problems, [/^ELOOP: .*alice\/b\.git/])
+  t.strictSame((await admin.listRepositories('carol')).problems, [], 'of what is listed')
 })
 
 t.test('Making a repository public or private sets git’s own mark, and decides the next request', async (t) => {
@@ -341,6 +352,11 @@ const refusals: [asked: string, call: (admin: Administration) => Promise<unknown
     `"alice/bob" is no user name: ${names}`,
   ],
   ['taking back what was not given', (admin) => admin.revokeAccess('alice', 'bob'), 'bob has no grant on alice'],
+  [
+    'repositories of a strange name',
+    (admin) => admin.listRepositories('a/b/c'),
+    '"a/b/c" is no repository name: <owner>/<repo>',
+  ],
   [
     'rights on a strange repository',
     (admin) => admin.listAccess('a/b/c'),

@@ -1,14 +1,15 @@
 import type { Administration } from '../../../lib/admin/administration.js'
 
-/** Whether there is a repository, or one of an owner; also where that cannot be told. */
+/** Whether there is a repository, or one of an owner; also where that cannot be determined. */
 export async function isThere(administration: Administration, on: string): Promise<boolean> {
-  const listed = await administration.listRepositories().catch(() => undefined)
+  const listed = await administration.listRepositories(on).catch(() => undefined)
   if (!listed || listed.problems.length > 0) return true
+  // A service of an older version lists all.
   return listed.repositories.some(({ repository }) => repository === on || repository.startsWith(`${on}/`))
 }
 
 /** Whether a user has a right on anything that is there, beside reading what is public. */
 export async function hasRight(administration: Administration, user: string): Promise<boolean> {
-  const grants = await administration.listAccess(null)
-  return grants.some((grant) => grant.user === user) || (await isThere(administration, user))
+  if (await isThere(administration, user)) return true
+  return (await administration.listAccess(null)).some((grant) => grant.user === user)
 }
