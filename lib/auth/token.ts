@@ -33,6 +33,11 @@ export function digestToken(prefix: string, token: string): TokenDigest | undefi
     return undefined
   const random = token.slice(0, -CHECKSUM_DIGITS)
   if (token.slice(-CHECKSUM_DIGITS) !== checksum(random)) return undefined
+  return tokenDigest(token)
+}
+
+/** What any text is known by that may be a token. */
+export function tokenDigest(token: string): TokenDigest {
   const digest = hash('sha256', token, 'hex')
   return { id: digest.slice(0, 12), digest }
 }

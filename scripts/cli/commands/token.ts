@@ -1,7 +1,7 @@
-import { hash } from 'node:crypto'
 import { text } from 'node:stream/consumers'
 import { Option, type Command } from 'commander'
 import { jsonLine } from '../../../lib/admin/ndjson.js'
+import { tokenDigest } from '../../../lib/auth/token.js'
 import { isLimited, type TokenLimits } from '../../../lib/contracts/token-limits.js'
 import { administer } from '../administration/administer.js'
 import { explain } from '../terminal/help.js'
@@ -9,6 +9,7 @@ import { hasRight, isThere } from '../administration/effects.js'
 import { looksLikeToken } from '../terminal/looks-like-token.js'
 import { note, printLine, type Io } from '../terminal/io.js'
 import { printRecords } from '../terminal/output.js'
+import { repeated } from '../terminal/repeated.js'
 import { visible } from '../terminal/visible.js'
 import { timeOf } from '../terminal/time.js'
 
@@ -29,8 +30,8 @@ export function tokenCommand(program: Command, io: Io): void {
         .argParser(expiry),
     )
     .addOption(new Option('--scopes <scope>', 'what it may be used for').choices(['repo', 'none']).default('repo'))
-    .option('--repository <owner/repo>', 'only for this repository; may be given several times', listOf)
-    .option('--contexts <pattern>', 'only for these contexts, * for any characters; several times', listOf)
+    .option('--repository <owner/repo>', 'only for this repository; may be given several times', repeated)
+    .option('--contexts <pattern>', 'only for these contexts, * for any characters; several times', repeated)
     .addOption(new Option('--access <level>', 'the most it can do there').choices(['read', 'write']).default('write'))
     .option('--json', 'print it as JSON')
     .action(
@@ -168,17 +169,12 @@ async function idOnInput(io: Io, command: Command): Promise<string> {
 
 /** The id of what was given: an id, or a token, which no message may show, whole or mutilated. */
 function idOf(given: string): string {
-  return looksLikeToken(given) ? hash('sha256', given, 'hex').slice(0, 12) : given
+  return looksLikeToken(given) ? tokenDigest(given).id : given
 }
 
 /** When a token expires: ISO 8601, or `never`. */
 function expiry(text: string): string {
   return text === 'never' ? text : timeOf(text, 'from now', ', or never')
-}
-
-/** An option that may be given several times. */
-function listOf(text: string, previous: readonly string[] = []): string[] {
-  return [...previous, text]
 }
 
 function describeLimits({ repositories, contexts, access }: TokenLimits): string {

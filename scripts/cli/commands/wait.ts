@@ -5,6 +5,7 @@ import { errorMessage } from '../../../lib/errors.js'
 import { addressed, commitAsked, type AddressOptions } from './address-options.js'
 import { explain } from '../terminal/help.js'
 import type { Io } from '../terminal/io.js'
+import { repeated } from '../terminal/repeated.js'
 
 interface WaitOptions extends AddressOptions {
   readonly require?: string[]
@@ -23,8 +24,8 @@ export function waitCommand(status: Command, io: Io): void {
       .description('wait until what is required of a commit is there, over HTTP')
       .argument('[owner/repo]', 'default: what the checkout is a clone of')
       .argument('[sha]', 'id of the commit, or what git knows it by here; default: what is checked out')
-      .option('--require <pattern>', 'a context, * for any characters; may be given several times', listOf)
-      .option('--by <user>', 'only what this user reported last counts; several times', listOf)
+      .option('--require <pattern>', 'a context, * for any characters; may be given several times', repeated)
+      .option('--by <user>', 'only what this user reported last counts; several times', repeated)
       .option('--stale <time>', 'what is pending, and was last reported on longer ago, has failed')
       .addOption(new Option('--timeout <time>', 'how long to wait').default(60 * 60 * 1000, '1h').argParser(timeout))
       .option('--fail-fast', 'end at the first check that failed')
@@ -55,11 +56,6 @@ export function waitCommand(status: Command, io: Io): void {
       "commit-status status wait alice/hello $(git rev-parse HEAD) --require 'test/*' --timeout 30m --fail-fast",
     ],
   })
-}
-
-/** An option that may be given several times. */
-function listOf(text: string, previous: readonly string[] = []): string[] {
-  return [...previous, text]
 }
 
 function timeout(text: string): number {
