@@ -37,7 +37,7 @@ export class RepositoryFormatUnknown extends RepositoryUnreadable {
 /** How long a client is asked to wait for an admin to install another git. */
 const INSTALL_SECONDS = 3600
 
-/** What a page, or an API of others, says of a failure; what is none of a repository is passed on. */
+/** Makes 503 of a repository that cannot be read: it may be one that is being replaced. Passes on what else fails. */
 export function unreadableError(cause: unknown): unknown {
   if (!(cause instanceof RepositoryUnreadable)) return cause
   const text = 'the git of this service cannot read this kind of repository: it may take a later one'

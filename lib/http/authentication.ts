@@ -80,7 +80,8 @@ export class Authentication {
   }
 }
 
-function refuseAfter(seconds: number): void {
+/** @param seconds of a failure budget; 0: the client may go on */
+export function refuseAfter(seconds: number): void {
   if (seconds > 0) throw new ServiceError('too_many_failures', { retryAfter: seconds })
 }
 

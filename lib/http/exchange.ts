@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Reporter } from '../domain/commit-status.js'
 import { FailedLogIn, ServiceError, toServiceError } from '../errors.js'
+import { unreadableError } from '../git/commits.js'
 import { chain, settle, type MaybePromise } from '../concurrency/maybe-promise.js'
 import type { Logger } from '../contracts/logger.js'
 import type { Meter, RouteName } from '../contracts/meter.js'
@@ -97,7 +98,8 @@ export class Exchange {
     }
   }
 
-  #refuse(error: unknown, refuse: Refuse): MaybePromise<void> {
+  #refuse(cause: unknown, refuse: Refuse): MaybePromise<void> {
+    const error = unreadableError(cause)
     return chain(refuse(toServiceError(error)), (answer) => {
       this.#sendSoon(answer, error)
     })

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { ServiceError } from '../errors.js'
 import { parseRepositoryName, type RepositoryName } from '../domain/repository-name.js'
-import { unreadableError } from '../git/commits.js'
 import { originForm, pathname } from '../http/request-target.js'
 import { errorAnswer } from '../http/exchange.js'
 import type { Request, Route, Surface } from '../http/surface.js'
@@ -48,10 +47,7 @@ export function createPages(given: PageContext): Surface {
       ...trailingSlashRedirects(base, routes),
       ...assets(pageContext),
       ...(isBaseOptional ? [robots(pageContext)] : []),
-    ].map((route) => ({
-      ...route,
-      operation: async (...asked) => await readable(async () => await route.operation(...asked)),
-    })),
+    ],
     async refuse(error, request) {
       if (!OURS.test(request.path) && !isForPeople(request)) return errorAnswer(error)
       // Identifying the visitor may itself be what failed.
@@ -92,15 +88,6 @@ function trailingSlashRedirects(base: string, routes: readonly Route[]): readonl
     })
     return [{ ...route, method, path: new RegExp(path.source.replace(/\$$/, '\\/+$')), operation }]
   })
-}
-
-/** A repository that cannot be read is 503, as in the API: it may be one that is being replaced. */
-async function readable<T>(answer: () => Promise<T>): Promise<T> {
-  try {
-    return await answer()
-  } catch (cause) {
-    throw unreadableError(cause)
-  }
 }
 
 /** Of each request once: a page and the error that it may end in have the same visitor. */

@@ -1,6 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import { LINK_MILLISECONDS } from '../auth/sessions.js'
 import { ServiceError } from '../errors.js'
+import { refuseAfter } from '../http/authentication.js'
 import { readForm } from '../http/body.js'
 import type { Answer } from '../http/exchange.js'
 import type { Request, Route } from '../http/surface.js'
@@ -127,8 +128,4 @@ async function tried<T>(
   logger.info({ client: address }, 'a link to sign in that is not good')
   refuseAfter(await failures.recordFailure(address))
   return undefined
-}
-
-function refuseAfter(seconds: number): void {
-  if (seconds > 0) throw new ServiceError('too_many_failures', { retryAfter: seconds })
 }

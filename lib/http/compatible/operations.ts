@@ -1,4 +1,3 @@
-import { unreadableError } from '../../git/commits.js'
 import type { ChangedLines, LineCounts } from '../../git/changed-lines.js'
 import type { CommitContent, CommitContents } from '../../git/commit-content.js'
 import type { Refs } from '../../git/refs.js'
@@ -121,7 +120,7 @@ export class Operations {
   }
 
   async content({ found, commit }: LocatedCommit): Promise<CommitContent> {
-    return await readable(this.#dependencies.contents.read(found.repository.directory, commit))
+    return await this.#dependencies.contents.read(found.repository.directory, commit)
   }
 
   async repository({ caller }: Call, name: RepositoryName | undefined): Promise<VisibleRepository> {
@@ -143,7 +142,7 @@ export class Operations {
 
   /** The object format of a repository, by what HEAD names; the usual one where that is not there. */
   async format({ repository }: VisibleRepository): Promise<ObjectFormat> {
-    return (await readable(this.#dependencies.refs.resolve(repository, 'HEAD')))?.format ?? 'sha1'
+    return (await this.#dependencies.refs.resolve(repository, 'HEAD'))?.format ?? 'sha1'
   }
 
   /** A full id is taken as it is; any other text is a ref. */
@@ -152,7 +151,7 @@ export class Operations {
   }
 
   async #resolve(repository: Repository, ref: string): Promise<ObjectId> {
-    const commit = await readable(this.#dependencies.refs.resolve(repository, ref))
+    const commit = await this.#dependencies.refs.resolve(repository, ref)
     if (!commit) throw new ServiceError('commit_not_found')
     return commit
   }
@@ -178,12 +177,4 @@ async function spanOf(list: SentList): Promise<StatusSpan | undefined> {
 export function userOf({ caller }: Call): string {
   if (caller.user === undefined) throw new ServiceError('credentials_missing')
   return caller.user
-}
-
-async function readable<T>(answer: Promise<T>): Promise<T> {
-  try {
-    return await answer
-  } catch (cause) {
-    throw unreadableError(cause)
-  }
 }
