@@ -1,11 +1,10 @@
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import { shellWord } from '../../../lib/admin/shell-word.js'
 import { StoreUnavailable } from '../../../lib/errors.js'
 import type { GivenSettings } from '../../../lib/stand-alone/settings.js'
 import type { Io } from '../terminal/io.js'
 import { looksLikeToken } from '../terminal/looks-like-token.js'
 import { EXECUTABLE, pastedCommand } from './pasted-command.js'
+import { userName } from './user-name.js'
 
 /** The store is another user's, and no service has it open. */
 export class OfOtherUser extends StoreUnavailable {
@@ -46,10 +45,7 @@ async function explainedFailure(io: Io, given: GivenSettings, error: unknown): P
 }
 
 async function withUserLine(io: Io, error: OfOtherUser): Promise<StoreUnavailable> {
-  const name = await promisify(execFile)('id', ['-un', String(error.uid)]).then(
-    ({ stdout }) => stdout.trim(),
-    () => undefined,
-  )
+  const name = await userName(error.uid)
   if (name === undefined) return error
   const args = io.argv.slice(2).map((text) => shellWord(looksLikeToken(text) ? '-' : text))
   return new StoreUnavailable(

@@ -1,6 +1,4 @@
-import { execFile } from 'node:child_process'
 import { stat } from 'node:fs/promises'
-import { promisify } from 'node:util'
 import { ServiceNotRunning, remoteAdministration } from '../../../lib/admin/client.js'
 import { socketPath } from '../../../lib/admin/socket-path.js'
 import { silentLogger } from '../../../lib/contracts/logger.js'
@@ -9,6 +7,7 @@ import { errorMessage } from '../../../lib/errors.js'
 import { levelFolder, withoutPassword } from '../../../lib/store/address.js'
 import type { GivenSettings, Settings } from '../../../lib/stand-alone/settings.js'
 import { lockHolder } from '../administration/lock-holder.js'
+import { userName } from '../administration/user-name.js'
 import { doubtful, ok, wrong, type Finding } from './findings.js'
 
 /** How long a service may take for an answer. */
@@ -40,25 +39,18 @@ async function database(address: string): Promise<Finding[]> {
 async function level(folder: string): Promise<Finding[]> {
   const found = await stat(folder).catch((error: unknown) => errorMessage(error))
   if (typeof found === 'string') return [doubtful('store', `${folder} is not there yet: ${found}`)]
-  const owner = await userName(found.uid)
+  const owner = (await userName(found.uid)) ?? `user ${found.uid}`
   const open = (found.mode & 0o077) === 0 ? [] : [doubtful('store', `${folder} is open to others than ${owner}`)]
   const holder = await lockHolder(folder)
   if (holder === undefined) return [ok('store', `${folder} of ${owner}; no process has it open`), ...open]
   const held = `${folder} of ${owner}, open in process ${holder}`
   try {
-    await remoteAdministration(socketPath(folder), ANSWER_MILLISECONDS).listAccess(null)
+    await remoteAdministration(socketPath(folder), ANSWER_MILLISECONDS).listAccess('nobody')
     return [ok('store', `${held}, which takes commands`), ...open]
   } catch (error) {
     const why = error instanceof ServiceNotRunning ? 'no service listens on its socket' : errorMessage(error)
     return [doubtful('store', `${held}; commands do not reach it: ${why}`), ...open]
   }
-}
-
-async function userName(uid: number): Promise<string> {
-  return await promisify(execFile)('id', ['-un', String(uid)]).then(
-    ({ stdout }) => stdout.trim(),
-    () => `user ${uid}`,
-  )
 }
 
 /** Whether a service answers where it is to listen, and where people see it. */
