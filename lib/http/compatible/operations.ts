@@ -49,6 +49,8 @@ export interface StatusSpan {
 export class Operations {
   readonly #dependencies: OperationsDependencies
   readonly #listing: Listing
+  /** Of the lists that are held in memory, as long as they are. */
+  readonly #spans = new WeakMap<SentList, StatusSpan>()
 
   constructor(dependencies: OperationsDependencies) {
     this.#dependencies = dependencies
@@ -111,7 +113,7 @@ export class Operations {
     ref: string,
   ): Promise<LocatedCommit & { readonly span: StatusSpan | undefined }> {
     const { found, commit, list } = await this.#dependencies.lists.list(caller, name, this.#commitOf(ref))
-    return { found, commit, span: await closing(list, async () => await spanOf(list)) }
+    return { found, commit, span: await closing(list, async () => await this.#spanOf(list)) }
   }
 
   /** How many lines a commit has changed. */
@@ -145,6 +147,13 @@ export class Operations {
     return (await this.#dependencies.refs.resolve(repository, 'HEAD'))?.format ?? 'sha1'
   }
 
+  /** @returns `undefined` where there are no statuses */
+  async #spanOf(list: SentList): Promise<StatusSpan | undefined> {
+    const span = this.#spans.get(list) ?? (await spanOf(list))
+    if (span) this.#spans.set(list, span)
+    return span
+  }
+
   /** A full id is taken as it is; any other text is a ref. */
   #commitOf(ref: string): (repository: Repository) => ObjectId | Promise<ObjectId> {
     return (repository) => parseObjectId(ref) ?? this.#resolve(repository, ref)
@@ -157,7 +166,7 @@ export class Operations {
   }
 }
 
-/** @returns `undefined` where there are no statuses */
+/** Takes every status apart. */
 async function spanOf(list: SentList): Promise<StatusSpan | undefined> {
   let span: Omit<StatusSpan, 'state'> | undefined
   for await (const statuses of list.pages()) {

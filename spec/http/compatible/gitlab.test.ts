@@ -1,4 +1,5 @@
 import t from 'tap'
+import { SerialisedList } from '../../../lib/domain/status-list.js'
 import { commitFile } from '../../fixtures/git.js'
 import { hostCommit } from '../../fixtures/hosted-commit.js'
 import { DIALECTS } from '../../fixtures/api-client.js'
@@ -60,6 +61,9 @@ t.test('A commit says how it is, which bots that merge read, and how many lines 
       ],
     )
   }
+  const [last, reads] = [await commit(), t.capture(SerialisedList.prototype, 'pages', SerialisedList.prototype.pages)]
+  t.strictSame(await commit(), last)
+  t.strictSame(reads(), [], 'the list is not taken apart for each who asks')
   const checks = await service.call('GET', `/api/v3/repos/alice/hello/commits/${sha}/check-runs`, { token })
   t.strictSame(checks.body, { total_count: 0, check_runs: [] })
 })
