@@ -3,12 +3,13 @@ import { catalogue } from '../../../lib/errors.js'
 import { parseObjectId } from '../../../lib/domain/object-id.js'
 import type { Requirement, Verdict } from '../../../lib/domain/verdict/verdict.js'
 import { patternMatcher } from '../../../lib/domain/verdict/pattern.js'
-import { askList, askVerdict, NoAnswer, shown, type AskedCommit } from '../clients/verdict-client.js'
+import { RequestFailed, shown } from '../clients/service-client.js'
+import { askList, askVerdict, type AskedCommit } from '../clients/verdict-client.js'
 import type { Io } from '../terminal/io.js'
 import { visible } from '../terminal/visible.js'
 import { pushedId, pushedRef } from './arguments.js'
 import { git, GateError } from './git.js'
-import { readConfiguration, ruleFor, serviceOf, type AddedRule, type GateConfiguration } from './rules.js'
+import { readConfiguration, ruleFor, serviceOf, type MergedRule, type GateConfiguration } from './rules.js'
 
 /** Whoever pushes waits no longer. */
 const MILLISECONDS = 4_500
@@ -101,14 +102,19 @@ async function judgeRef(
   }
 }
 
-async function judgeCommit(ref: string, commit: AskedCommit, rule: AddedRule, signal: AbortSignal): Promise<Judgement> {
+async function judgeCommit(
+  ref: string,
+  commit: AskedCommit,
+  rule: MergedRule,
+  signal: AbortSignal,
+): Promise<Judgement> {
   const { require, by, stale } = rule
   const needs = `${visible(ref)} needs ${describeRule(rule)}`
   let verdict: Verdict
   try {
     verdict = await askVerdict(commit, { require, by, ...(stale !== undefined && { stale }) }, signal)
   } catch (error) {
-    if (!(error instanceof NoAnswer) || error.reason !== catalogue.commit_not_found.text) throw error
+    if (!(error instanceof RequestFailed) || error.reason !== catalogue.commit_not_found.text) throw error
     return refusal(
       needs,
       `  ${commit.sha.slice(0, 7)} was never pushed here, so no check has seen it:`,
@@ -128,7 +134,7 @@ async function judgeCommit(ref: string, commit: AskedCommit, rule: AddedRule, si
 }
 
 /** What a rule asks for, in words. */
-export function describeRule({ require, by, stale, allowCreate }: AddedRule): string {
+export function describeRule({ require, by, stale, allowCreate }: MergedRule): string {
   return [
     require.length === 0 ? 'every check, and one at least' : require.map(visible).join(', '),
     ...(by.length > 0 ? [`by ${by.map(visible).join(' or ')}`] : []),

@@ -32,7 +32,7 @@ export interface GateConfiguration {
 }
 
 /** All rules that match a ref, as one. */
-export interface AddedRule {
+export interface MergedRule {
   readonly patterns: readonly string[]
   readonly require: readonly string[]
   readonly by: readonly string[]
@@ -107,7 +107,7 @@ function add(rule: RefRule, name: string, value: string): void {
  * a ref may be created only when all of them allow it.
  * @throws GateError when a rule for it is wrong
  */
-export function ruleFor(io: Io, ref: string, { rules, symbolic }: GateConfiguration): AddedRule | undefined {
+export function ruleFor(io: Io, ref: string, { rules, symbolic }: GateConfiguration): MergedRule | undefined {
   const refs = namesOf(io, ref, symbolic)
   const matching = rules.filter(({ pattern }) => refs.some(patternMatcher(pattern)))
   if (matching.length === 0) return undefined

@@ -3,7 +3,8 @@ import type { StatusList } from '../../../lib/domain/status-list.js'
 import { patternMatcher } from '../../../lib/domain/verdict/pattern.js'
 import { MAX_REQUIRED, type VerdictQuery } from '../../../lib/domain/verdict/rule.js'
 import type { Verdict } from '../../../lib/domain/verdict/verdict.js'
-import { askList, askVerdict, NoAnswer, shown, type AskedCommit } from '../clients/verdict-client.js'
+import { RequestFailed, shown } from '../clients/service-client.js'
+import { askList, askVerdict, type AskedCommit } from '../clients/verdict-client.js'
 import { warn, type Io } from '../terminal/io.js'
 import { SettledStatuses } from './settled-statuses.js'
 
@@ -53,7 +54,7 @@ export async function waitForVerdict(
   let known: string | undefined
   let verdict: Verdict | undefined
   let quietSince = Infinity
-  let failure: NoAnswer | undefined
+  let failure: RequestFailed | undefined
   /** Shows the list when it is another one than before. @param seconds how long to wait for that */
   const look = async (seconds: number): Promise<boolean> => {
     const signal = within(seconds * 1000 + ANSWER_MILLISECONDS)
@@ -89,7 +90,7 @@ export async function waitForVerdict(
       if (performance.now() - asked < POLL_MILLISECONDS / 2 && (!isChanged || known === undefined))
         await setTimeout(Math.min(POLL_MILLISECONDS, left()))
     } catch (error) {
-      if (!(error instanceof NoAnswer)) throw error
+      if (!(error instanceof RequestFailed)) throw error
       if (error.status !== undefined && [400, 401, 403, 404, 422].includes(error.status)) {
         warn(io, error.message)
         return REFUSED

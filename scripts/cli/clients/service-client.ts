@@ -1,0 +1,138 @@
+import { Readable } from 'node:stream'
+import getRawBody from 'raw-body'
+import { errorMessage } from '../../../lib/errors.js'
+import { visible } from '../terminal/visible.js'
+import { certificateAdvice } from './certificate.js'
+import { ServiceNotReached } from './report-failure.js'
+
+/** What is shown of a text of the service. */
+const MAX_CHARACTERS = 300
+
+/** A repository of a service, and as whom it is asked. */
+export interface Endpoint {
+  /** Base of the service's addresses. */
+  readonly url: URL
+  readonly token: string | undefined
+  /** `owner/repo` */
+  readonly repository: string
+}
+
+interface ServiceRequest extends Pick<RequestInit, 'method' | 'body'> {
+  readonly headers?: Readonly<Record<string, string>>
+  /** For how many milliseconds an answer is waited for, or until what. */
+  readonly patience: number | AbortSignal
+  /** A longer answer is none of a service. */
+  readonly maxBytes: number
+}
+
+export interface ServiceAnswer {
+  readonly origin: string
+  readonly status: number
+  readonly headers: Headers
+  /** What its JSON says; `undefined` where it is none. */
+  readonly body: unknown
+}
+
+/** The service has answered with something else than what was asked for, or not at all. */
+export class RequestFailed extends Error {
+  override readonly name: string = 'RequestFailed'
+  /** Of the answer; `undefined`: there was none, or it is of another program. */
+  readonly status: number | undefined
+  /** What the service says. */
+  readonly reason: string | undefined
+  /** Milliseconds after which the service wants to be asked again. */
+  readonly retryAfter: number
+
+  constructor(message: string, more: { status?: number; reason?: string; retryAfter?: number; cause?: unknown } = {}) {
+    super(message, { cause: more.cause })
+    this.status = more.status
+    this.reason = more.reason
+    this.retryAfter = more.retryAfter ?? 0
+  }
+}
+
+/** The answer was longer than any of a service. */
+export class AnswerTooLarge extends RequestFailed {
+  override readonly name = 'AnswerTooLarge'
+}
+
+/**
+ * Sends a request to a service, and waits for its answer. Redirects are not followed: the token is for this host.
+ * @throws RequestFailed when no answer came; ServiceNotReached when none will, as the certificate is not trusted
+ */
+export async function send(
+  address: URL,
+  token: string | undefined,
+  { patience, maxBytes, headers, ...request }: ServiceRequest,
+): Promise<ServiceAnswer> {
+  const { origin } = address
+  const authorization = token !== undefined && { Authorization: `Bearer ${token}` }
+  try {
+    const response = await fetch(address, {
+      ...request,
+      redirect: 'manual',
+      headers: { Accept: 'application/json', ...authorization, ...headers },
+      signal: typeof patience === 'number' ? AbortSignal.timeout(patience) : patience,
+    })
+    const text = await answerText(response, maxBytes)
+    // Should a proxy show what it was sent.
+    const body = parsed(token === undefined ? text : text.replaceAll(token, '***'))
+    return { origin, status: response.status, headers: response.headers, body }
+  } catch (cause) {
+    if (cause instanceof Error && 'type' in cause && cause.type === 'entity.too.large')
+      throw new AnswerTooLarge(`${origin} sends an answer without end: it is no commit-status service`, { cause })
+    const words = `${origin} cannot be reached: ${connectionReason(cause, patience)}`
+    const advice = certificateAdvice(cause)
+    throw advice === undefined
+      ? new RequestFailed(words, { cause })
+      : new ServiceNotReached(`${words}; ${advice}`, { cause })
+  }
+}
+
+/** What a service says of a refusal or failure; `undefined` for an answer that is none of a service. */
+export function errorIn({ body }: ServiceAnswer): string | undefined {
+  const isError = typeof body === 'object' && body !== null && 'error' in body
+  return isError && typeof body.error === 'string' ? body.error : undefined
+}
+
+/** What `Retry-After` says, in seconds or as a date (RFC 9110, 10.2.3), as milliseconds from now. */
+export function retryAfter({ headers }: ServiceAnswer): number {
+  const value = headers.get('retry-after')
+  if (value === null) return 0
+  const time = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now()
+  return Number.isNaN(time) ? 0 : Math.max(0, time)
+}
+
+/** A text of the service, so long and no longer, as it may be shown on a terminal. */
+export function shown(text: string): string {
+  return visible(text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}…` : text)
+}
+
+/** The body of an answer. Of one that is longer than the limit the rest is let go: nobody hears when it fails later. */
+async function answerText({ body }: Response, limit: number): Promise<string> {
+  if (!body) return ''
+  const stream = Readable.fromWeb(body)
+  try {
+    return await getRawBody(stream, { limit, encoding: 'utf8' })
+  } finally {
+    stream.destroy()
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    const content: unknown = JSON.parse(text)
+    return content
+  } catch {
+    return undefined
+  }
+}
+
+/** fetch says no more than that it failed; why is in its causes, of which one with two addresses has no message. */
+function connectionReason(error: unknown, patience: number | AbortSignal): string {
+  if (!(error instanceof Error)) return errorMessage(error)
+  if (error.name === 'TimeoutError' || error.name === 'AbortError')
+    return typeof patience === 'number' ? `no answer within ${patience / 1000} s` : 'no answer in time'
+  if (error.cause instanceof Error) return connectionReason(error.cause, patience)
+  return error.message === '' && 'code' in error ? String(error.code) : shown(errorMessage(error))
+}
