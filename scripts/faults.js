@@ -13,7 +13,7 @@ import { buildTap, tool } from './set-up/tap.js'
  * What the specs in spec/faults/ write of a fault, a line each: at first that it is going to be injected, or why it
  * cannot be here, then that this has begun, and at last what came of it. See spec/faults/fault.ts.
  *
- * @typedef {{ skip?: unknown, begun?: unknown, row?: Record<string, unknown> }} Told
+ * @typedef {{ skip?: unknown, begun?: unknown, row?: Record<string, unknown> }} Reported
  */
 
 await setUp()
@@ -32,7 +32,7 @@ const specs =
 const tap = tool('tap', '--disable-coverage', '--reporter=min', '--timeout=3600', ...withSpecsOf(specs))
 const env = { ...process.env, COMMIT_STATUS_FAULTS: 'long', COMMIT_STATUS_FAULT_ROWS: rows }
 const code = await withProgress(progress, async () => await run(tap, { env }))
-const faults = told()
+const faults = reports()
 rmSync(folder, { recursive: true })
 
 const table = new Table({
@@ -61,9 +61,9 @@ const verdict = isBad || code !== 0 ? 'NOT as it must be' : 'nothing lost, nothi
 console.log(`${faults.size} faults in ${secondsSince(start)} s: ${verdict}`)
 process.exitCode = isBad || code !== 0 ? 1 : 0
 
-/** @returns what has been told of each fault, by its name */
-function told() {
-  /** @type {Map<string, Told>} */
+/** @returns what has been reported of each fault, by its name */
+function reports() {
+  /** @type {Map<string, Reported>} */
   const faults = new Map()
   for (const text of readFileSync(rows, 'utf8').split('\n').slice(0, -1)) {
     const { fault, row, ...rest } = members(JSON.parse(text))
@@ -75,7 +75,7 @@ function told() {
 
 /** A line that stays short, however many there are. */
 function progress() {
-  const faults = [...told()]
+  const faults = [...reports()]
   const done = faults.filter(([, { row }]) => row).length
   const now = faults.filter(([, { begun, row }]) => begun && !row).map(([fault]) => fault)
   const line = `faults: ${secondsSince(start)} s, ${done} done, now: ${now.join('; ') || 'between two'}`

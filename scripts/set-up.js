@@ -7,7 +7,7 @@ import * as libgit2 from './set-up/libgit2.js'
 import { checkNodeVersion } from './set-up/node.js'
 import * as packages from './set-up/packages.js'
 
-// Each step tells in milliseconds whether its product is current, and otherwise makes it anew from
+// Each step finds out in milliseconds whether its product is current, and otherwise makes it anew from
 // a clean state: an interrupted set-up is repaired by running it again.
 const steps = [packages, libgit2, compile, commit]
 

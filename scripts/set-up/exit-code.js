@@ -1,4 +1,4 @@
 import { constants } from 'node:os'
 
-/** How a shell tells that a signal ended a process. */
+/** The exit code by which a shell reports that a signal ended a process. */
 export const exitCodeOf = (/** @type {NodeJS.Signals} */ signal) => 128 + constants.signals[signal]

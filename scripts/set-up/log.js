@@ -20,7 +20,7 @@ export async function runWithLog(file, command, options) {
 }
 
 /**
- * What tells the reason of a failure: the first lines that look like it (those that follow mostly
+ * Finds the reason of a failure: the first lines that look like it (those that follow mostly
  * follow from them), or just the last lines.
  * @param {string} file
  * @param {RegExp} reason

@@ -46,6 +46,6 @@ async function install(/** @type {string} */ folder, /** @type {string} */ speci
   if (code === 0) return
   throw new SetUpFailure(`npm could not install ${specifier}`, {
     lines: reasonLines(log, /^npm (error|ERR!) ./),
-    mend: `act on what npm says above; npm view ${specifier} version tells which versions there are`,
+    mend: `act on what npm says above; npm view ${specifier} version lists the versions there are`,
   })
 }

@@ -110,7 +110,7 @@ function failure(/** @type {number} */ code) {
     lines,
     mend: outOfStep
       ? 'npm install --ignore-scripts (brings package-lock.json in step with package.json)'
-      : 'act on what npm says above (npm ping tells whether it reaches its registry), then run the same ' +
+      : 'act on what npm says above (npm ping shows whether it reaches its registry), then run the same ' +
         `command again; npm's whole output: ${log}`,
   })
 }

@@ -18,7 +18,7 @@ export class OfOtherUser extends StoreUnavailable {
   }
 }
 
-/** Does work whose failure is told with lines to paste, and the setting that it is about. */
+/** Does work whose failure is explained: with lines to paste, and the setting that it is about. */
 export async function explained<T>(io: Io, given: GivenSettings, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -7,7 +7,7 @@ import { join } from 'node:path'
  */
 const LOCK = /^\d+: POSIX +\w+ +WRITE +([1-9]\d*) ([0-9a-f]+):([0-9a-f]+):(\d+) /gm
 
-/** The id of the process that has the LevelDB database of a folder open; `undefined` where the system does not tell. */
+/** The id of the process that has the LevelDB database of a folder open; `undefined` where it is not known. */
 export async function lockHolder(folder: string, list = '/proc/locks'): Promise<number | undefined> {
   try {
     const [locks, { dev, ino }] = await Promise.all([

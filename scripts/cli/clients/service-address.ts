@@ -9,7 +9,7 @@ export function serviceAddress(text: string): URL | undefined {
   return url
 }
 
-/** Whether an address has what none of a service has; to be told without the address, which may hold a password. */
+/** Whether an address has what none of a service has; messages leave it out, as it may hold a password. */
 export function hasMore(url: URL): boolean {
   return url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== ''
 }

@@ -55,7 +55,7 @@ export function accessCommand(program: Command, io: Io): void {
 
   const check = access
     .command('check')
-    .description('tell what a user may do with a repository, and why')
+    .description('show what a user may do with a repository, and why')
     .argument('<user>')
     .argument('<owner/repo>')
     .option('--json', 'print a JSON object')

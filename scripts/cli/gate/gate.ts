@@ -17,7 +17,7 @@ const MILLISECONDS = 4_500
 /** Questions at a time. */
 const AT_ONCE = 8
 
-/** As many statuses of a commit are told. */
+/** The most statuses of a commit that are shown. */
 const MAX_LINES = 20
 
 /** A ref that a push creates, moves or deletes. */
@@ -44,10 +44,10 @@ export function parseChanges(input: string): RefChange[] {
     })
 }
 
-/** Judges a push, or one ref of it. Never rejects: what cannot be told is refused, and said. */
+/** Judges a push, or one ref of it. Never rejects: what cannot be determined is refused, and said. */
 export async function judgePush(io: Io, changes: readonly RefChange[]): Promise<Judgement> {
   let timer: NodeJS.Timeout | undefined
-  // Of a disk that hangs, or a file that is a pipe, no signal tells.
+  // No signal ends a disk that hangs, or a file that is a pipe.
   const late = new Promise<Judgement>((resolve) => {
     timer = setTimeout(() => {
       resolve(refusal('the push is refused: it could not be judged in time'))

@@ -18,7 +18,7 @@ const AT_ONCE = 256
 /**
  * The symbolic refs of the repository. Read from their files: git lists none whose target a push has yet to create.
  * @param asked names to ask git about, where refs are stored in another way than in files
- * @throws GateError when they cannot be told
+ * @throws GateError when they cannot be determined
  */
 export async function readSymbolicRefs(io: Io, asked: readonly string[]): Promise<SymbolicRefs> {
   const folder = pathIn(io, await git(io, 'rev-parse', '--git-common-dir'))
@@ -92,7 +92,7 @@ function endOf(ref: string, targets: ReadonlyMap<string, string>): string {
   return end
 }
 
-/** Of those that lead to what is not there, git tells only when asked for each. */
+/** Of those that lead to what is not there, git reports only when asked for each. */
 async function listedByGit(io: Io, asked: readonly string[]): Promise<SymbolicRefs> {
   const format = '%(if)%(symref)%(then)%(refname) %(symref)%(end)'
   const listed = (await git(io, 'for-each-ref', `--format=${format}`)).split('\n').filter((line) => line !== '')

@@ -4,7 +4,7 @@ import { errorMessage } from '../../../lib/errors.js'
 import { parseRepositoryName } from '../../../lib/domain/repository-name.js'
 import type { Io } from '../terminal/io.js'
 
-/** The checkout that a command stands in does not tell what is asked; the message says why. */
+/** The checkout that a command stands in does not say what is asked; the message says why. */
 export class CheckoutError extends Error {
   override readonly name = 'CheckoutError'
 }

@@ -64,7 +64,7 @@ export class SettledStatuses {
   }
 }
 
-/** What a terminal that does not tell is taken for. */
+/** The size of a terminal that does not report one. */
 const USUAL = { columns: 80, rows: 24 }
 
 /** Of a row, its state and the spaces between its columns. */

@@ -59,7 +59,7 @@ export async function waitForVerdict(
   const look = async (seconds: number): Promise<boolean> => {
     const signal = within(seconds * 1000 + ANSWER_MILLISECONDS)
     const found = await askList(commit, known === undefined ? undefined : { etag: known, seconds }, signal)
-    // Some proxies answer as if they had not been told what is known.
+    // Some proxies answer as if nothing had been known.
     if (!found || (known !== undefined && found.etag === known)) return false
     known = found.etag === '' ? undefined : found.etag
     settled.show(found.list)
@@ -126,7 +126,7 @@ async function isToCome(
     .filter(({ context, state }) => state === 'pending' && patterns.some((matches) => matches(context)))
     .map(({ context }) => context)
   if (!by?.length && stale === undefined) return pending.length > 0
-  // Who has reported it, and when it is stale, only the service can tell.
+  // Who has reported it, and when it is stale, only the service knows.
   for (let start = 0; start < pending.length; start += MAX_REQUIRED) {
     const rule = { require: pending.slice(start, start + MAX_REQUIRED), ...(by && { by }), ...(stale && { stale }) }
     const { required: judged } = await judge(rule)
