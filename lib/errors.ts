@@ -155,6 +155,14 @@ export function toServiceError(error: unknown): ServiceError {
   return new ServiceError(error instanceof StoreUnavailable ? 'store_unavailable' : 'internal', { cause: error })
 }
 
+/** The same as `errorMessage`, with what the disk says of a write that failed, which is no client's business. */
+export function failureMessage(thrown: unknown): string {
+  const text = errorMessage(thrown)
+  const cause = thrown instanceof StoreFenced && thrown.cause !== undefined ? errorMessage(thrown.cause) : ''
+  // A database's failure says it already.
+  return text.includes(cause) ? text : `${text}: ${cause}`
+}
+
 /** What a thrown value says, in one line: for a message that tells an admin why something failed. */
 export function errorMessage(thrown: unknown): string {
   const text = thrown instanceof Error ? thrown.message : String(thrown)

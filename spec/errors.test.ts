@@ -1,6 +1,7 @@
 import t from 'tap'
 import {
   errorMessage,
+  failureMessage,
   ServiceError,
   StoreCorrupt,
   StoreFenced,
@@ -36,4 +37,13 @@ t.test('The message of a failure is what was thrown, in one line', async (t) => 
   t.equal(errorMessage(new Error('of "{\n  a\n}"')), 'of "{ a }"')
   t.equal(errorMessage('a text'), 'a text')
   t.equal(errorMessage(undefined), 'undefined')
+})
+
+t.test('An admin is told what the disk says of a write that failed', async (t) => {
+  const cause = new Error('No space left on device')
+  t.equal(failureMessage(new StoreFenced('a write failed', { cause })), 'a write failed: No space left on device')
+  const said = new StoreFenced('the database cannot be used: No space left on device', { cause })
+  t.equal(failureMessage(said), said.message, 'once')
+  for (const error of [new StoreFenced('a table is damaged'), new StoreUnavailable('no more', { cause }), cause])
+    t.equal(failureMessage(error), error.message)
 })

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { chmod, mkdir, rm } from 'node:fs/promises'
 import { createServer, type RequestListener } from 'node:http'
 import { dirname } from 'node:path'
-import { AdministrationError, ArgumentError, errorMessage } from '../errors.js'
+import { AdministrationError, ArgumentError, failureMessage } from '../errors.js'
 import { logErrors, stop } from '../http/listening.js'
 import type { Logger } from '../contracts/logger.js'
 import { runTask, type Task, type TaskStep } from '../concurrency/task.js'
@@ -68,7 +68,7 @@ export function administrationListener(administration: Administration, logger: L
         if (error instanceof AdministrationError) return messageLine({ refused: error.message })
         if (gone.signal.aborted) logger.info({}, 'a command was interrupted')
         else logger.error({ err: error }, 'a command failed')
-        return messageLine({ failed: errorMessage(error) })
+        return messageLine({ failed: failureMessage(error) })
       })
       .then((last) => response.end(last))
   }

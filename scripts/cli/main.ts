@@ -4,6 +4,7 @@ import {
   AdministrationError,
   ArgumentError,
   errorMessage,
+  failureMessage,
   SettingsError,
   StartError,
   StoreCorrupt,
@@ -122,7 +123,7 @@ const EXPECTED = [
 function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const expected = EXPECTED.some((kind) => error instanceof kind) || 'code' in error
-  return expected ? errorMessage(error) : (error.stack ?? error.message)
+  return expected ? failureMessage(error) : (error.stack ?? error.message)
 }
 
 /** Quietly when the reader of our output has seen enough (`| head`). */

@@ -1,13 +1,16 @@
 import { once } from 'node:events'
-import { chmodSync, chownSync, watch } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { chmodSync, chownSync, statSync, truncateSync, watch, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { LevelStore } from '../../lib/store/level/level-store.js'
 import { CommandPlace, executable } from '../fixtures/command.js'
+import { writeExport } from '../fixtures/export-file.js'
 import { commitId, repositoryNamed } from '../fixtures/names.js'
 import { withRawLevel } from '../fixtures/raw-level.js'
 import { reportOf } from '../fixtures/report.js'
+import { withSmallDisk } from '../fixtures/small-disk.js'
 
 const isRoot = process.geteuid?.() === 0
 const NOBODY = 65534
@@ -102,6 +105,34 @@ t.test(
     ])
     await service.end('SIGTERM')
     t.strictSame(await outcomes(), running)
+  },
+)
+
+t.test(
+  'A command that meets a full disk says so, through the service and in the store',
+  { skip: !isRoot && 'only root can make a small disk' },
+  async (t) => {
+    t.testdir()
+    await withSmallDisk(t, 4, async (folder) => {
+      const place = new CommandPlace(folder)
+      const file = join(t.testdirName, 'export')
+      const description = randomBytes(400).toString('hex')
+      await writeExport(file, { name: 'alice/hello', sha: 'c0ffee'.padEnd(40, '0'), contexts: 5000, description })
+      const full = () => {
+        t.throws(() => {
+          writeFileSync(join(folder, 'filler'), randomBytes(4 * 1024 * 1024))
+        }, /ENOSPC/)
+        truncateSync(join(folder, 'filler'), statSync(join(folder, 'filler')).size - 100 * 1024)
+      }
+      const said = /a write to the store failed; it is being opened again: .*No space left on device\n$/
+      const service = await place.serve(t, { environment: { COMMIT_STATUS_LOG_LEVEL: 'silent' } })
+      full()
+      t.match(await place.run(['store', 'import', file]), { status: 1, stderr: said })
+      await rm(join(folder, 'filler'))
+      await service.end('SIGTERM')
+      full()
+      t.match(await place.run(['store', 'import', file]), { status: 1, stderr: said })
+    })
   },
 )
 
