@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { randomBytes } from 'node:crypto'
 import { chmodSync, chownSync, statSync, truncateSync, watch, writeFileSync } from 'node:fs'
@@ -14,6 +15,8 @@ import { withSmallDisk } from '../fixtures/small-disk.js'
 
 const isRoot = process.geteuid?.() === 0
 const NOBODY = 65534
+const asNobody = ['--reuid', String(NOBODY), '--regid', String(NOBODY), '--clear-groups', 'node', executable]
+const program = ['setpriv', ...asNobody] as const
 
 t.test('Whoever has the store and does not answer is named after some seconds', async (t) => {
   const [held, hanging] = [new CommandPlace(t.testdir()), new CommandPlace(join(t.testdirName, 'hanging'))]
@@ -153,16 +156,6 @@ t.test(
   { skip: !isRoot && 'only root can become another user' },
   async (t) => {
     const place = new CommandPlace(t.testdir())
-    const program: [string, ...string[]] = [
-      'setpriv',
-      '--reuid',
-      String(NOBODY),
-      '--regid',
-      String(NOBODY),
-      '--clear-groups',
-      'node',
-      executable,
-    ]
     const service = await place.serve(t)
     const path = join(place.store, 'admin', 'socket')
     t.strictSame(await place.run(['token', 'list'], { program }), {
@@ -191,4 +184,22 @@ t.test('Root does not write into the store of another user', { skip: !isRoot && 
       `commit-status: the store ${place.store} belongs to nobody and no service is running: run this ` +
       `as that user, with runuser -u nobody -- ${executable} token create alice\n`,
   })
+})
+
+t.test('A backup that may not be written says whose it is', { skip: !isRoot && 'only root can do so' }, async (t) => {
+  const place = new CommandPlace(t.testdir({ locked: {} }))
+  await place.run(['access', 'grant', 'alice', 'bob', 'read'])
+  execFileSync('chown', ['-R', String(NOBODY), place.store])
+  const copy = join(place.folder, 'locked', 'copy')
+  chmodSync(join(place.folder, 'locked'), 0o700)
+  const refused = {
+    status: 1,
+    stdout: '',
+    stderr:
+      `commit-status: EACCES: permission denied, mkdir '${copy}'; the copy is written as the user nobody: ` +
+      'name a folder where that user may write\n',
+  }
+  t.strictSame(await place.run(['store', 'backup', copy], { program }), refused, 'by this command')
+  await place.serve(t, { program })
+  t.strictSame(await place.run(['store', 'backup', copy]), refused, 'by the service, as root asks for it')
 })

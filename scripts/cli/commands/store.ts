@@ -1,12 +1,17 @@
 import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { InvalidArgumentError, type Command } from 'commander'
+import { CommandFailed } from '../../../lib/admin/client.js'
 import { jsonLine, linesOf } from '../../../lib/admin/ndjson.js'
 import type { PruneFinding } from '../../../lib/admin/store-prune.js'
 import { migrateStore } from '../../../lib/embedding/open-store.js'
 import type { StoreCounts } from '../../../lib/contracts/store-administration.js'
 import type { Task } from '../../../lib/concurrency/task.js'
+import { errorMessage } from '../../../lib/errors.js'
+import { levelFolder } from '../../../lib/store/address.js'
 import { administer, type Use } from '../administration/administer.js'
+import { userName } from '../administration/user-name.js'
 import { explain } from '../terminal/help.js'
 import { pathIn, printLine, warn, type Io } from '../terminal/io.js'
 import { print, printRecords } from '../terminal/output.js'
@@ -196,13 +201,27 @@ function backupCommand(store: Command, io: Io): void {
     .argument('<dir>', 'a folder that is new or empty')
     .action(async (folder: string, _options: unknown, command: Command) => {
       const path = resolve(io.cwd(), folder)
-      const counts = await work(io, command, (administration) => administration.backUpStore(path))
+      const counts = await work(io, command, (administration) => administration.backUpStore(path)).catch(
+        async (error: unknown) => {
+          throw await withWriter(io, command, error)
+        },
+      )
       printLine(io, `${describeStoreCounts(counts)} copied to ${path}`)
     })
   explain(made, {
     more: ['A running service writes the copy, as its user: into a folder where it may.'],
     examples: ['commit-status store backup /var/lib/commit-status/backup-$(date +%F)'],
   })
+}
+
+/** Names the user that could not write the copy: of the running service, or of this command, whose the store is. */
+async function withWriter(io: Io, command: Command, error: unknown): Promise<unknown> {
+  if (!/^(?:EACCES|EROFS|EPERM): /.test(errorMessage(error))) return error
+  const { givenSettings } = await import('../administration/command-settings.js')
+  const { uid } = await stat(levelFolder(givenSettings(io, command).settings.store) ?? '')
+  const user = (await userName(uid)) ?? String(uid)
+  const words = `the copy is written as the user ${user}: name a folder where that user may write`
+  return new CommandFailed(`${errorMessage(error)}; ${words}`, { cause: error })
 }
 
 function migrateCommand(store: Command, io: Io): void {
