@@ -55,7 +55,7 @@ t.test('The commands on PostgreSQL', { skip: isMissing }, async (t) => {
       [one, other].map(async (service) => (await visit(service, '/settings/tokens', { cookie })).status),
     )
   t.strictSame(await tokensPages(), [200, 200], 'a link signs in at every instance')
-  t.equal((await run('sign-in', 'alice', '--end')).stdout, 'ended 1 sessions and links of alice\n')
+  t.equal((await run('sign-in', 'alice', '--end')).stdout, 'ended 1 session or link of alice\n')
   t.strictSame(await tokensPages(), [401, 401], 'and nowhere any more once it is ended')
   const bare = { ...environment, COMMIT_STATUS_PORT: '9000' }
   const address = async (more: Record<string, string>) =>

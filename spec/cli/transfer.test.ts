@@ -87,7 +87,7 @@ t.test('A store is exported and imported in the same words, whether the service 
   ])
   const imported = {
     status: 0,
-    stdout: '900 statuses, 0 tokens, 1 grants imported; 0 of the statuses were new, or later than those here\n',
+    stdout: '900 statuses, 0 tokens, 1 grant imported; 0 of the statuses were new, or later than those here\n',
     stderr: '',
   }
   const refused = (words: string): Outcome => ({ status: 1, stdout: '', stderr: `commit-status: ${words}\n` })
@@ -103,7 +103,7 @@ t.test('A store is exported and imported in the same words, whether the service 
   const other = new CommandPlace(join(t.testdirName, 'other'))
   await other.serve(t)
   t.match(await other.run(['store', 'import', file]), {
-    stdout: /^900 statuses, 0 tokens, 1 grants imported; 900 of the statuses were new/,
+    stdout: /^900 statuses, 0 tokens, 1 grant imported; 900 of the statuses were new/,
   })
   t.strictSame(await other.run(['store', 'export']), exported)
 })

@@ -56,8 +56,8 @@ t.test('Every command works against the store of a host that runs', async (t) =>
     [['status', 'list', 'alice/hello'], new RegExp(`^${sha}  success\n`)],
     [['store', 'stats'], /^repositories +1\n/],
     [['store', 'export'], /\n\{"type":"end","records":2,.*\}\n$/],
-    [['store', 'verify'], /^1 statuses, 1 tokens, 0 grants, 0 damaged\n$/],
-    [['store', 'backup', backup], /^1 statuses, 1 tokens, 0 grants copied to /],
+    [['store', 'verify'], /^1 status, 1 token, 0 grants, 0 damaged\n$/],
+    [['store', 'backup', backup], /^1 status, 1 token, 0 grants copied to /],
     [['store', 'prune', '--gone-commits'], /^0 statuses would go/],
     [['store', 'migrate'], /^a LevelDB store has no tables/],
     [['repo', 'rename', 'alice/hello', 'alice/other'], /^1 status, 0 grants moved/],
@@ -76,7 +76,7 @@ t.test('Every command works against the store of a host that runs', async (t) =>
   const shell = '"$0" store export > "$1" && "$0" store import "$1"'
   const executable = fileURLToPath(new URL('../../scripts/commit-status', import.meta.url))
   const moved = await place.run([], { program: ['sh', '-c', shell, executable, file] })
-  t.match(moved, { status: 0, stdout: /^0 statuses, 1 tokens, 0 grants imported/ })
+  t.match(moved, { status: 0, stdout: /^0 statuses, 1 token, 0 grants imported/ })
   t.match(await place.run(['token', 'revoke', id]), { status: 0, stdout: '' })
   t.equal((await fetchJson(`${host.url}/api/v1/repos/alice/hello/commits/${sha}/statuses`, { token })).status, 401)
   const served = await place.runProcess(['serve'])

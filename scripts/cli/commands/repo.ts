@@ -5,6 +5,7 @@ import { jsonLine } from '../../../lib/admin/ndjson.js'
 import { shellWord } from '../../../lib/admin/shell-word.js'
 import { errorMessage } from '../../../lib/errors.js'
 import { administer } from '../administration/administer.js'
+import { counted } from '../terminal/counted.js'
 import { explain } from '../terminal/help.js'
 import { printLine, warn, type Io } from '../terminal/io.js'
 import { printRecords } from '../terminal/output.js'
@@ -142,5 +143,5 @@ function withWayOut(error: unknown, visibility: 'public' | 'private'): unknown {
 }
 
 function describeRepositoryCounts({ statuses, grants }: RepositoryCounts): string {
-  return `${statuses} ${statuses === 1 ? 'status' : 'statuses'}, ${grants} ${grants === 1 ? 'grant' : 'grants'}`
+  return `${counted(statuses, 'status', 'statuses')}, ${counted(grants, 'grant')}`
 }

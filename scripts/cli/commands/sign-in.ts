@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { jsonLine } from '../../../lib/admin/ndjson.js'
 import { administer } from '../administration/administer.js'
 import { givenUrl, urlOption } from './address-options.js'
+import { counted } from '../terminal/counted.js'
 import { explain } from '../terminal/help.js'
 import { printLine, type Io } from '../terminal/io.js'
 
@@ -25,7 +26,10 @@ export function signInCommand(program: Command, io: Io): void {
       const base = givenUrl(io, command, options.url)
       if (end) {
         const ended = await administer(io, command, async (admin, by) => await admin.endSignIns(user, by))
-        printLine(io, json ? jsonLine({ ended }) : `ended ${ended} sessions and links of ${user}`)
+        printLine(
+          io,
+          json ? jsonLine({ ended }) : `ended ${counted(ended, 'session or link', 'sessions and links')} of ${user}`,
+        )
         return
       }
       const made = await administer(io, command, async (admin, by) => await admin.createSignIn(user, by))

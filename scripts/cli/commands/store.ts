@@ -12,6 +12,7 @@ import { errorMessage } from '../../../lib/errors.js'
 import { levelFolder } from '../../../lib/store/address.js'
 import { administer, type Use } from '../administration/administer.js'
 import { userName } from '../administration/user-name.js'
+import { counted } from '../terminal/counted.js'
 import { explain } from '../terminal/help.js'
 import { pathIn, printLine, warn, type Io } from '../terminal/io.js'
 import { print, printRecords } from '../terminal/output.js'
@@ -154,9 +155,13 @@ function pruneCommand(store: Command, io: Io): void {
           options.json,
         )
         if (!options.json)
-          printLine(io, remove ? `${statuses} statuses removed` : `${statuses} statuses would go; --yes removes them`)
+          printLine(
+            io,
+            `${counted(statuses, 'status', 'statuses')} ${remove ? 'removed' : 'would go; --yes removes them'}`,
+          )
         if (kept === 0) return
-        warn(io, `${kept} statuses are kept, since it cannot be told whether they may go`)
+        const words = `since it cannot be told whether ${kept === 1 ? 'it' : 'they'} may go`
+        warn(io, `${counted(kept, 'status is', 'statuses are')} kept, ${words}`)
         io.exitCode = 1
       },
     )
@@ -276,5 +281,5 @@ function whole(text: string): number {
 }
 
 function describeStoreCounts({ statuses, tokens, grants }: StoreCounts): string {
-  return `${statuses} statuses, ${tokens} tokens, ${grants} grants`
+  return [counted(statuses, 'status', 'statuses'), counted(tokens, 'token'), counted(grants, 'grant')].join(', ')
 }

@@ -4,6 +4,7 @@ import { jsonLine } from '../../../lib/admin/ndjson.js'
 import { tokenDigest } from '../../../lib/auth/token.js'
 import { isLimited, type TokenLimits } from '../../../lib/contracts/token-limits.js'
 import { administer } from '../administration/administer.js'
+import { counted } from '../terminal/counted.js'
 import { explain } from '../terminal/help.js'
 import { hasRight, isThere } from '../administration/effects.js'
 import { looksLikeToken } from '../terminal/looks-like-token.js'
@@ -148,7 +149,7 @@ export function tokenCommand(program: Command, io: Io): void {
         if (user === undefined) return
         const tokens = await administration.listTokens(user)
         for (const token of tokens) await administration.revokeToken(token.id, by)
-        printLine(io, `revoked ${tokens.length} tokens of ${user}`)
+        printLine(io, `revoked ${counted(tokens.length, 'token')} of ${user}`)
       })
     })
   explain(revoke, {
