@@ -1,13 +1,19 @@
-/** Who owns a repository and what it is called; both parts fit the name rules. */
+/** Who owns a repository and what it is called; each part fits the name rules. */
 export interface RepositoryName {
   readonly owner: string
+  /** In deeper folders with theirs: `sub/deep`. */
   readonly name: string
-  /** `owner/repo`, as in addresses, keys and events. */
+  /** `owner/repo`, as people write it and events have it: `team/sub/deep`. */
   readonly full: string
+  /** The same in two parts, for keys and addresses: slashes of the name are `%2F`, which no other name holds. */
+  readonly escaped: string
 }
 
-/** 1-100 of `A-Z a-z 0-9 . _ -`, not starting with `.` or `-`: safe in a path, a key and a log line. */
-const NAME = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$/
+/** 1-100 of `A-Z a-z 0-9 . _ - + @ ~ , =`, not starting with `.` or `-`: safe in a path, a key and a log line. */
+const NAME = /^[\w+@~,=][\w.+@~,=-]{0,99}$/
+
+/** Folders from that of all repositories to one, itself included. */
+export const MAX_DEPTH = 8
 
 /**
  * The name in place of a user's where the program that the service lives in reports on its own account. No user has
@@ -27,16 +33,35 @@ export function isUserName(text: string): boolean {
 
 /**
  * Puts a repository's name together from its two parts.
+ * @param name in deeper folders with slashes
  * @returns `undefined` when a part breaks the name rules; such a repository simply does not exist.
  */
 export function repositoryName(owner: string, name: string): RepositoryName | undefined {
-  if (!NAME.test(owner) || !NAME.test(name) || /\.(?:git|lock)$/.test(name)) return undefined
-  return { owner, name, full: `${owner}/${name}` }
+  if (!NAME.test(owner)) return undefined
+  if (!name.includes('/')) {
+    if (!isFolderName(name)) return undefined
+    const full = `${owner}/${name}`
+    return { owner, name, full, escaped: full }
+  }
+  const parts = name.split('/')
+  if (parts.length >= MAX_DEPTH || !parts.every(isFolderName)) return undefined
+  return { owner, name, full: `${owner}/${name}`, escaped: `${owner}/${parts.join('%2F')}` }
 }
 
 /** Parses `owner/repo`; `undefined` when it is not a text of that form or breaks the name rules. */
 export function parseRepositoryName(full: unknown): RepositoryName | undefined {
   if (typeof full !== 'string') return undefined
-  const [owner = '', name = '', ...rest] = full.split('/')
-  return rest.length === 0 ? repositoryName(owner, name) : undefined
+  const slash = full.indexOf('/')
+  return slash === -1 ? undefined : repositoryName(full.slice(0, slash), full.slice(slash + 1))
+}
+
+/** Parses what `escaped` is. */
+export function parseEscapedName(escaped: string): RepositoryName | undefined {
+  const parsed = parseRepositoryName(escaped.includes('%') ? escaped.replaceAll('%2F', '/') : escaped)
+  return parsed?.escaped === escaped ? parsed : undefined
+}
+
+/** What git itself makes in a folder ends in the same way. */
+function isFolderName(part: string): boolean {
+  return NAME.test(part) && !/\.(?:git|lock)$/.test(part)
 }

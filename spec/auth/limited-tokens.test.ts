@@ -4,6 +4,7 @@ import type { Identity } from '../../lib/index.js'
 import { embed, fetchJson, listen } from '../fixtures/embedded.js'
 import { makeRepositoryWithCommit } from '../fixtures/git.js'
 import { hostCommit, type HostedCommit } from '../fixtures/hosted-commit.js'
+import { repositoryNamed } from '../fixtures/names.js'
 import { refused } from '../fixtures/refusal.js'
 import { itemsOf } from '../fixtures/work.js'
 
@@ -261,9 +262,9 @@ async function importsOfBefore(t: Test): Promise<void> {
   t.not(bare.join(), lines.slice(1, -1).join())
   const { ExportLines } = await import('../../lib/admin/export-lines.js')
   const made = new ExportLines()
-  const first = made.first({ owner: 'alice', name: 'hello', full: 'alice/hello' })
+  const first = made.first(repositoryNamed('alice/hello'))
   const { type: _, repository: _full, ...status } = JSON.parse(bare.at(-1) ?? '') as Record<string, string>
-  const record = { type: 'status', repository: { owner: 'alice', name: 'hello', full: 'alice/hello' }, status }
+  const record = { type: 'status', repository: repositoryNamed('alice/hello'), status }
   const all = [first, made.of(record as unknown as Parameters<typeof made.of>[0]), made.last()]
   const { service } = await embed(t)
   const imported = service.administration.importStore(

@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { isOwnerName, parseRepositoryName, repositoryName } from '../../lib/domain/repository-name.js'
+import {
+  isOwnerName,
+  parseEscapedName,
+  parseRepositoryName,
+  repositoryName,
+  type RepositoryName,
+} from '../../lib/domain/repository-name.js'
 
 const longest = 'a'.repeat(100)
 
@@ -20,6 +26,16 @@ const good = [
   'git',
   'lock',
   'gitlock',
+  'libstdc++',
+  'alice@laptop',
+  '~alice',
+  '+x',
+  '@',
+  '=,',
+  'a@b',
+  'a+b',
+  'a~1',
+  'a,b',
   longest,
 ]
 
@@ -33,7 +49,6 @@ const bad = [
   '-',
   '-a',
   '--upload-pack=x',
-  'a/b',
   '/a',
   'a/',
   'a\\b',
@@ -49,10 +64,11 @@ const bad = [
   'a*',
   'a?',
   'a#b',
-  'a@b',
-  'a+b',
-  'a~1',
-  'a,b',
+  'a%2Fb',
+  'a!b',
+  'a$b',
+  'a;b',
+  "a'b",
   '\u00e9',
   '\uff41',
   '\u0430',
@@ -66,11 +82,15 @@ const bad = [
 /** As owners they are as good as any. */
 const badAsRepository = ['a.git', 'a.lock', 'a.git.git', 'a.lock.git', `${'a'.repeat(96)}.git`]
 
-t.test('Owner and repository are each 1 to 100 of A-Z a-z 0-9 . _ -', async (t) => {
+function nameOf(owner: string, name: string): RepositoryName {
+  return { owner, name, full: `${owner}/${name}`, escaped: `${owner}/${name}` }
+}
+
+t.test('Owner and repository are each 1 to 100 of A-Z a-z 0-9 . _ - + @ ~ , =', async (t) => {
   for (const name of good) {
     t.ok(isOwnerName(name), name)
-    t.strictSame(repositoryName('alice', name), { owner: 'alice', name, full: `alice/${name}` })
-    t.strictSame(repositoryName(name, 'hello'), { owner: name, name: 'hello', full: `${name}/hello` })
+    t.strictSame(repositoryName('alice', name), nameOf('alice', name))
+    t.strictSame(repositoryName(name, 'hello'), nameOf(name, 'hello'))
   }
 })
 
@@ -91,7 +111,7 @@ t.test('A repository does not end in .git or .lock', async (t) => {
 })
 
 t.test('owner/repo is one owner and one repository', async (t) => {
-  t.strictSame(parseRepositoryName('alice/hello'), { owner: 'alice', name: 'hello', full: 'alice/hello' })
+  t.strictSame(parseRepositoryName('alice/hello'), nameOf('alice', 'hello'))
   for (const text of [
     '',
     '/',
@@ -101,8 +121,12 @@ t.test('owner/repo is one owner and one repository', async (t) => {
     'alice//hello',
     'alice/hello/',
     '/alice/hello',
-    'alice/hello/x',
     'alice/../hello',
+    'alice/hello/../x',
+    'alice/hello//x',
+    'alice/hello.git/x',
+    'alice/hello/x.lock',
+    'alice%2Fhello/x',
     'alice\\hello',
     'alice/hello.git',
   ]) {
@@ -115,18 +139,45 @@ t.test('What is no text names no repository', async (t) => {
     t.equal(parseRepositoryName(value), undefined)
 })
 
-t.test("A name that is taken stays within its owner's folder, whatever it is made of", async (t) => {
+t.test('In deeper folders, up to eight levels, the rest behind the owner is the repository', async (t) => {
+  const deep = { owner: 'team', name: 'sub/deep', full: 'team/sub/deep', escaped: 'team/sub%2Fdeep' }
+  t.strictSame(parseRepositoryName('team/sub/deep'), deep)
+  t.strictSame(repositoryName('team', 'sub/deep'), deep)
+  t.equal(repositoryName('team/sub', 'deep'), undefined)
+  t.match(parseRepositoryName('1/2/3/4/5/6/7/8'), { owner: '1', name: '2/3/4/5/6/7/8' })
+  t.equal(parseRepositoryName('1/2/3/4/5/6/7/8/9'), undefined)
+})
+
+t.test('In keys and addresses it has two parts, from which it is read back', async (t) => {
+  for (const full of ['alice/hello', 'team/sub/deep', '~a/b+/c=/@'])
+    t.strictSame(parseEscapedName(parseRepositoryName(full)?.escaped ?? ''), parseRepositoryName(full))
+  for (const text of [
+    'team/sub/deep',
+    'team/sub%2fdeep',
+    'team%2Fsub/deep',
+    'team/%2Fdeep',
+    'team/a%2F',
+    'team%2Fa',
+    '',
+  ])
+    t.equal(parseEscapedName(text), undefined, text)
+})
+
+t.test("A name that is taken stays within its owner's folder, and is like no other", async (t) => {
   const text = fc.string({
-    unit: fc.constantFrom('a', 'Z', '0', '.', '_', '-', '/', '\\', '%', '\u0000', '\n', ' ', '\u00e9'),
+    unit: fc.constantFrom(...'aZ0._-/+@~,=\\%\u0000\n \u00e9'),
     maxLength: 6,
   })
   fc.assert(
     fc.property(text, text, (owner, name) => {
       const taken = repositoryName(owner, name)
       const parsed = parseRepositoryName(`${owner}/${name}`)
-      t.strictSame(parsed, taken)
-      if (taken) t.match(taken.full, /^\w[\w.-]*\/\w[\w.-]*$/)
+      if (!owner.includes('/')) t.strictSame(parsed, taken)
+      if (!taken) return
+      t.match(taken.full, /^[\w+@~,=][\w.+@~,=-]*(?:\/[\w+@~,=][\w.+@~,=-]*)+$/)
+      t.equal(taken.escaped.split('/').length, 2)
+      t.strictSame(parseEscapedName(taken.escaped), taken)
     }),
-    { numRuns: 500 },
+    { numRuns: 1000 },
   )
 })

@@ -113,10 +113,13 @@ function call<T extends unknown[]>(
 }
 
 // Few values, so that they meet.
-const repositories = ['a/b', 'a/b-c', 'a-b/c', 'a/B'].map(repositoryNamed)
+const short = commitId('12ab')
+const other = commitId('ff')
+// A folder may be called as a commit, and a context as what stands behind it: no name is taken for another's.
+const repositories = ['a/b', 'a/b-c', 'a-b/c', 'a/B', `a/b/${other.hex}`, 'a/b,c', 'a/b/c=@'].map(repositoryNamed)
 const repository = fc.constantFrom(...repositories)
-const commit = fc.constantFrom(commitId('12ab'), commitId('12ab', 64), commitId('ff'))
-const context = fc.constantFrom('default', 'ci/a', 'ci', '\uffff', '\u{1f600}', '!')
+const commit = fc.constantFrom(short, commitId('12ab', 64), other)
+const context = fc.constantFrom('default', 'ci/a', 'ci', '\uffff', '\u{1f600}', '!', `${short.hex}/ci`)
 const report = fc.record({
   context,
   state: fc.constantFrom(...STATES),
@@ -125,7 +128,7 @@ const report = fc.record({
 })
 const time = fc.integer({ min: 0, max: 9 }).map((step) => Date.parse('2026-01-31T12:00:00.000Z') + step)
 const id = fc.constantFrom('1', '2', '3')
-const user = fc.constantFrom('bob', 'bob-2', 'a')
+const user = fc.constantFrom('bob', 'bob-2', 'a', 'b@~+')
 const token = fc.record({
   id,
   digest: fc.constant('d'),

@@ -319,10 +319,19 @@ export function statusSuite(t: Test, factory: StoreFactory): void {
       'a/_tokens_',
       'tokens/a',
       'grants/a',
+      'a/b/c',
+      'a/b/c/d',
+      `a/b/${commitId('12ab').hex}`,
+      `a/b/${commitId('12ab').hex}/a`,
+      'a/b=',
+      'a/b,',
+      'a/b@',
+      'a+/b',
+      '~a/b',
     ]
     // The SHA-256 id begins with the SHA-1 id.
     const commits = [commitId('12ab'), commitId('12ab', 64), commitId('12ac'), commitId('ffff')]
-    const contexts = ['!', 'a/b', `a/b/${commitId('12ab').hex}/x`, 'x']
+    const contexts = ['!', `${commitId('12ab').hex}/x`, 'a/b', `a/b/${commitId('12ab').hex}/x`, 'x']
     const mine = (name: string): string[] =>
       commits.flatMap(({ hex }) => contexts.map((context) => `${name} ${hex} ${context}`))
     for (const name of names) {

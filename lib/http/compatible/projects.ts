@@ -85,7 +85,8 @@ export class Projects {
     const owner = this.#names[number % this.#names.length]?.owner ?? '0'
     return ['a', 'b'].map((letter) => {
       const name = `${number}${letter}.lock`
-      return { owner, name, full: `${owner}/${name}` }
+      const full = `${owner}/${name}`
+      return { owner, name, full, escaped: full }
     })
   }
 

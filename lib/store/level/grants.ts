@@ -3,7 +3,7 @@ import { chain, type MaybePromise } from '../../concurrency/maybe-promise.js'
 import { noopMeter, type Meter } from '../../contracts/meter.js'
 import { grantMembers, type Grant, type GrantKey } from '../../contracts/records.js'
 import type { GrantStore } from '../../contracts/store.js'
-import { parseRepositoryName, type RepositoryName } from '../../domain/repository-name.js'
+import { parseEscapedName, type RepositoryName } from '../../domain/repository-name.js'
 import type { BatchOperation, LevelDatabase } from './database.js'
 import { ReadCache } from './read-cache.js'
 import { contentCheck, decode, encode, rekeyed } from './record.js'
@@ -89,7 +89,7 @@ export class LevelGrants implements GrantStore {
   }
 
   async list(owner?: string, repository?: RepositoryName): Promise<Grant[]> {
-    const prefix = repository ? `${repository.full}/` : owner === undefined ? '' : `${owner}/`
+    const prefix = repository ? `${repository.escaped}/` : owner === undefined ? '' : `${owner}/`
     const found = await this.#database.all(GRANTS + prefix)
     return found
       .sort(([one], [other]) => (sortable(one) < sortable(other) ? -1 : 1))
@@ -100,7 +100,7 @@ export class LevelGrants implements GrantStore {
   async *moves(from: RepositoryName, to: RepositoryName): AsyncGenerator<BatchOperation> {
     yield* this.removals(to)
     for await (const [key, value] of this.#database.scan(grantsOn(from))) {
-      const newKey = `${GRANTS}${to.full}${key.slice(GRANTS.length + from.full.length)}`
+      const newKey = `${GRANTS}${to.escaped}${key.slice(GRANTS.length + from.escaped.length)}`
       yield { type: 'del', key }
       yield { type: 'put', key: newKey, value: rekeyed(key, newKey, value) }
     }
@@ -127,22 +127,23 @@ export function toEntry(grant: Grant): { key: string; value: string } {
 
 /** The beginning of the keys of all grants on a repository. */
 export function grantsOn(repository: RepositoryName): string {
-  return `${GRANTS}${repository.full}/`
+  return `${GRANTS}${repository.escaped}/`
 }
 
 /**
- * In the order of the keys `a-b` stands before `a`, and `a/b-c` before `a/b`: names may hold what sorts before a slash.
+ * By owner, name and user. In the order of the keys `a-b` stands before `a`, and `a/b-c` before `a/b`: names may hold
+ * what sorts before a slash.
  */
 function sortable(key: string): string {
-  return key.replaceAll('/', ' ')
+  return key.replaceAll('/', ' ').replaceAll('%2F', '/')
 }
 
 function keyOf({ owner, repository, user }: GrantKey): string {
-  return `${GRANTS}${owner}/${repository?.name ?? ''}/${user}`
+  return `${GRANTS}${repository?.escaped ?? `${owner}/`}/${user}`
 }
 
 function fromStored(key: string, value: string): Grant {
   const [owner = '', name = '', user = ''] = key.slice(GRANTS.length).split('/')
-  const repository = parseRepositoryName(`${owner}/${name}`)
+  const repository = parseEscapedName(`${owner}/${name}`)
   return { owner, ...(repository && { repository }), user, access: decode(key, value, isStored).access }
 }

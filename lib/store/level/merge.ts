@@ -34,7 +34,7 @@ export class LevelMerge implements RepositoryMerge {
     this.#committed = tell.committed
     this.#ended = tell.ended
     this.#batch = database.batch()
-    this.#watch = new KeyWatch([`${repository.full}/`, grantsOn(repository)])
+    this.#watch = new KeyWatch([`${repository.escaped}/`, grantsOn(repository)])
     writer.watch(this.#watch)
   }
 

@@ -2,7 +2,7 @@ import { isState, type StoredStatus } from '../../domain/commit-status.js'
 import { statusExtras, statusMembers } from '../../contracts/records.js'
 import type { RepositoryStatus } from '../../contracts/store-administration.js'
 import type { ObjectId } from '../../domain/object-id.js'
-import { parseRepositoryName, type RepositoryName } from '../../domain/repository-name.js'
+import { parseEscapedName, type RepositoryName } from '../../domain/repository-name.js'
 import type { StatusText } from '../../domain/status-list.js'
 import { contentCheck, damaged, decode, decodeText, encode } from './record.js'
 
@@ -12,8 +12,8 @@ type Stored = Omit<StoredStatus, 'sha' | 'context'>
 const { sha: _sha, context: _context, ...storedMembers } = statusMembers
 const isStored = contentCheck<Stored, keyof typeof statusExtras>(storedMembers, statusExtras)
 
-/** `owner/repo/sha/context` */
-const KEY = /^[\w.-]+\/[\w.-]+\/(?:[0-9a-f]{40}|[0-9a-f]{64})\/./s
+/** `owner/repo/sha/context`: no name holds a slash, so none can be taken for another's commit. */
+const KEY = /^[\w.+@~,=-]+\/(?:[\w.+@~,=-]|%2F)+\/(?:[0-9a-f]{40}|[0-9a-f]{64})\/./s
 
 /**
  * Whether this is the key of a status.
@@ -39,7 +39,7 @@ export function toEntry(
   repository: RepositoryName,
   { sha, context, id, state, description, target_url, created_at, updated_at, reporter, pending_since }: StoredStatus,
 ): { key: string; value: string } {
-  const key = `${repository.full}/${sha}/${context}`
+  const key = `${repository.escaped}/${sha}/${context}`
   // The order counts: see `statusText`. Named one by one, as below: a rest pattern takes several times as long.
   const content = { id, state, description, target_url, created_at, updated_at, reporter, pending_since }
   return { key, value: encode(key, content) }
@@ -52,8 +52,8 @@ export function toEntry(
  */
 export function parseStatus(key: string, value: string, previous?: RepositoryStatus): RepositoryStatus {
   const end = key.indexOf('/', key.indexOf('/') + 1)
-  const full = key.slice(0, end)
-  const repository = previous?.repository.full === full ? previous.repository : parseRepositoryName(full)
+  const name = key.slice(0, end)
+  const repository = previous?.repository.escaped === name ? previous.repository : parseEscapedName(name)
   if (!repository || !KEY.test(key)) throw damaged(key)
   return { repository, status: fromStored(repository, key, value) }
 }
@@ -80,7 +80,7 @@ function userOf(key: string, reporter: string): string {
 }
 
 export function fromStored(repository: RepositoryName, key: string, value: string): StoredStatus {
-  const rest = key.slice(repository.full.length + 1)
+  const rest = key.slice(repository.escaped.length + 1)
   const sha = rest.slice(0, rest.indexOf('/'))
   const context = rest.slice(sha.length + 1)
   const { id, state, description, target_url, created_at, updated_at, reporter, pending_since } = decode(

@@ -175,7 +175,7 @@ export class LevelStatuses implements WholeStatusStore {
 
   async count(repository: RepositoryName): Promise<number> {
     let found = 0
-    for await (const _ of this.#database.keys(`${repository.full}/`)) found++
+    for await (const _ of this.#database.keys(`${repository.escaped}/`)) found++
     return found
   }
 
@@ -186,14 +186,14 @@ export class LevelStatuses implements WholeStatusStore {
 
   /** To be called when statuses of these commits have gone. */
   forgetListsOf(repository: RepositoryName, statuses: readonly StoredStatus[]): void {
-    for (const list of new Set(statuses.map(({ sha }) => `${repository.full}/${sha}/`))) this.#lists.forget(list)
+    for (const list of new Set(statuses.map(({ sha }) => `${repository.escaped}/${sha}/`))) this.#lists.forget(list)
   }
 
   /** What moves every status of a repository to another name. */
   async *moves(from: RepositoryName, to: RepositoryName): AsyncGenerator<BatchOperation> {
-    const there = new Map(await this.#database.all(`${to.full}/`))
-    for await (const [key, value] of this.#database.scan(`${from.full}/`)) {
-      const newKey = to.full + key.slice(from.full.length)
+    const there = new Map(await this.#database.all(`${to.escaped}/`))
+    for await (const [key, value] of this.#database.scan(`${from.escaped}/`)) {
+      const newKey = to.escaped + key.slice(from.escaped.length)
       const other = there.get(newKey)
       yield { type: 'del', key }
       if (other === undefined || updatedAt(newKey, other) <= updatedAt(key, value)) {
@@ -204,17 +204,17 @@ export class LevelStatuses implements WholeStatusStore {
 
   /** What removes every status of a repository. */
   async *removals(name: RepositoryName): AsyncGenerator<BatchOperation> {
-    for await (const key of this.#database.keys(`${name.full}/`)) yield { type: 'del', key }
+    for await (const key of this.#database.keys(`${name.escaped}/`)) yield { type: 'del', key }
   }
 
   async *scan(repository: RepositoryName, commit?: ObjectId): AsyncGenerator<StoredStatus> {
-    const start = commit ? prefix(repository, commit) : `${repository.full}/`
+    const start = commit ? prefix(repository, commit) : `${repository.escaped}/`
     for await (const [key, value] of this.#database.scan(start)) yield fromStored(repository, key, value)
   }
 }
 
 function prefix(repository: RepositoryName, commit: ObjectId): string {
-  return `${repository.full}/${commit.hex}/`
+  return `${repository.escaped}/${commit.hex}/`
 }
 
 function replaced(

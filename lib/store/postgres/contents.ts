@@ -6,7 +6,7 @@ import type {
   StatusPage,
   StoreContents,
 } from '../../contracts/store-administration.js'
-import { parseRepositoryName, type RepositoryName } from '../../domain/repository-name.js'
+import { parseEscapedName, type RepositoryName } from '../../domain/repository-name.js'
 import type { Statement } from './connection.js'
 import { DatabaseFailure } from './database-failure.js'
 import type { PostgresDatabase } from './database.js'
@@ -94,8 +94,8 @@ function parseStatus(
   previous: RepositoryStatus | undefined,
 ): RepositoryStatus {
   const key = row.repository.toString()
-  const full = key.slice(0, -1)
-  const repository = previous?.repository.full === full ? previous.repository : parseRepositoryName(full)
+  const name = key.slice(0, -1)
+  const repository = previous?.repository.escaped === name ? previous.repository : parseEscapedName(name)
   if (!repository || !key.endsWith('/')) {
     throw new StoreCorrupt(`a status is of ${JSON.stringify(key)}, which is no repository`)
   }

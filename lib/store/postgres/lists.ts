@@ -37,7 +37,7 @@ const MAX_LARGE_LISTS = 8
 export const LISTS: Statement = {
   name: 'lists',
   text: `SELECT c.at, d.digest, s.*
-FROM unnest(string_to_array($1, ','), string_to_array($2, ','), string_to_array($3, ',', '')) WITH ORDINALITY
+FROM unnest(string_to_array($1, ' '), string_to_array($2, ' '), string_to_array($3, ' ', '')) WITH ORDINALITY
   AS c (in_repository, commit, known, at)
 CROSS JOIN LATERAL (SELECT ${digestExpression('f')} AS digest FROM (SELECT * FROM commit_status.statuses
   WHERE repository = convert_to(c.in_repository, 'UTF8') AND sha = decode(c.commit, 'hex')
@@ -193,9 +193,9 @@ export class PostgresLists {
     const asked = new Map(lists.map((list) => [list.question, list]))
     const each = [...asked.values()]
     const rows = await this.#database.query<ListRow>(LISTS, [
-      each.map(({ repository }) => repositoryText(repository)).join(),
-      each.map(({ commit }) => commit.hex).join(),
-      each.map(({ cached }) => cached?.digest ?? '').join(),
+      each.map(({ repository }) => repositoryText(repository)).join(' '),
+      each.map(({ commit }) => commit.hex).join(' '),
+      each.map(({ cached }) => cached?.digest ?? '').join(' '),
       FEW_ROWS + 1,
     ])
     const questions = [...asked.keys()]
@@ -237,7 +237,7 @@ interface CommitKey {
 }
 
 function cacheKey({ repository, commit }: CommitKey): string {
-  return `${repository.full}/${commit.hex}`
+  return `${repository.escaped}/${commit.hex}`
 }
 
 /** A list that is not too large for the memory. */

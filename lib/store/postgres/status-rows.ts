@@ -12,8 +12,8 @@ export interface ReportRow extends ReportedStatus {
 }
 
 /** The name with the slash of LevelDB's keys, so that both stores have one order: `hello-2/` is before `hello/`. */
-export function repositoryText({ full }: RepositoryName): string {
-  return `${full}/`
+export function repositoryText({ escaped }: RepositoryName): string {
+  return `${escaped}/`
 }
 
 /** `repositoryText` as it is kept. */

@@ -92,7 +92,7 @@ export class PostgresStatuses extends PostgresLists implements WholeStatusStore 
     maxContexts = Infinity,
   ): Promise<SavedStatus> {
     return await this.#writer.apply({
-      key: `${repository.full}/${commit.hex}/${report.context}`,
+      key: `${repository.escaped}/${commit.hex}/${report.context}`,
       size: reportSize(report),
       row: {
         ...report,
