@@ -21,9 +21,9 @@ export const MAX_DEPTH = 8
  */
 export const HOST_USER = 'host'
 
-/** Whether `text` may name an owner ("Limits" in http/api/api.md). */
+/** Whether `text` may name an owner ("Limits" in http/api/api.md). What ends in `.git` is a repository. */
 export function isOwnerName(text: string): boolean {
-  return NAME.test(text)
+  return isFolderName(text)
 }
 
 /** Whether `text` may name a user. */
@@ -37,7 +37,7 @@ export function isUserName(text: string): boolean {
  * @returns `undefined` when a part breaks the name rules; such a repository simply does not exist.
  */
 export function repositoryName(owner: string, name: string): RepositoryName | undefined {
-  if (!NAME.test(owner)) return undefined
+  if (!isFolderName(owner)) return undefined
   if (!name.includes('/')) {
     if (!isFolderName(name)) return undefined
     const full = `${owner}/${name}`

@@ -1,15 +1,15 @@
 import { existsSync, statSync, type Stats } from 'node:fs'
-import { readdir, rm, writeFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
-import { AdministrationError } from '../errors.js'
+import { resolve } from 'node:path'
 import type { MaybePromise, MaybeSync } from '../concurrency/maybe-promise.js'
 import { SyncWhileFast } from '../concurrency/sync-while-fast.js'
 import type { Repositories, Repository } from '../contracts/repositories.js'
-import { isOwnerName, repositoryName, type RepositoryName } from '../domain/repository-name.js'
-import { quickStat } from './stat.js'
+import type { RepositoryName } from '../domain/repository-name.js'
+import { EXPORT_MARK, setMark } from './export-mark.js'
+import { listRepositories, type Listing } from './repository-listing.js'
+import { isAbsence, quickStat } from './stat.js'
 
-/** git's own mark of a repository that everybody may read (git-daemon(1)). */
-const EXPORT_MARK = 'git-daemon-export-ok'
+/** Owns the repositories at the top of the folder where nothing else is set. */
+const TOP_OWNER = 'git'
 
 /** Ways to look at a file; where there is none, they may throw or say so with `undefined`. */
 export interface FileSystem {
@@ -25,21 +25,47 @@ export const fileSystem: FileSystem = {
   statSync: (path) => statSync(path, { throwIfNoEntry: false }),
 }
 
+export interface RepositoryFolderOptions {
+  /** Owns the repositories that stand at the top of the folder. */
+  readonly topOwner?: string
+  readonly files?: FileSystem
+  readonly pace?: SyncWhileFast
+}
+
 /**
- * The repositories of one folder: `<folder>/<owner>/<repo>.git`, public where `git-daemon-export-ok` stands in them.
+ * The repositories of one folder, public where `git-daemon-export-ok` stands in them. Where two have one name, the
+ * first of these is meant:
+ * - `<owner>/<repo>.git`
+ * - `<repo>.git` of the owner that `topOwner` names
+ * - `<owner>/<folder>/…/<repo>.git`
+ * - a bare repository in a folder without `.git` at its end
  */
 export class RepositoryFolder implements MaybeSync<Repositories> {
   readonly #folder: string
+  readonly #topOwner: string
   readonly #files: FileSystem
   readonly #reads: SyncWhileFast
+  /** Without waiting. */
+  readonly #now: Looks
 
   constructor(
     folder: string,
-    { files = fileSystem, pace = new SyncWhileFast() }: { files?: FileSystem; pace?: SyncWhileFast } = {},
+    { topOwner = TOP_OWNER, files = fileSystem, pace = new SyncWhileFast() }: RepositoryFolderOptions = {},
   ) {
     this.#folder = resolve(folder)
+    this.#topOwner = topOwner
     this.#files = files
     this.#reads = pace
+    this.#now = {
+      isThere: (path) => files.existsSync(path),
+      at(path) {
+        try {
+          return files.statSync(path)
+        } catch (error) {
+          return toStatResult(error)
+        }
+      },
+    }
   }
 
   /** Absolute. */
@@ -49,53 +75,63 @@ export class RepositoryFolder implements MaybeSync<Repositories> {
 
   /** Whoever may see public ones only learns of a private one as much, and as fast, as of a missing one. */
   find(name: RepositoryName, only?: 'public'): MaybePromise<Repository | undefined> {
-    const directory = this.#directory(name)
     return this.#reads.call(
-      () => this.#findSync(directory, only),
-      () => this.#findAsync(directory, only),
+      () => this.#findSync(name, only),
+      () => this.#findAsync(name, only),
     )
   }
 
-  /** The names of all that may be repositories, in less time than `list`: none of them is looked at. */
-  async names(): Promise<RepositoryName[]> {
-    const owners = (await readdir(this.#folder)).filter(isOwnerName)
-    const names = owners.map(async (owner) => {
-      const entries = await readdir(join(this.#folder, owner)).catch(() => [])
-      return entries
-        .filter((entry) => entry.endsWith('.git'))
-        .flatMap((entry) => repositoryName(owner, entry.slice(0, -'.git'.length)) ?? [])
-    })
-    return (await Promise.all(names)).flat()
+  /**
+   * The repository's path below the folder, without `.git`: what the git server itself calls it. Of one that is not
+   * there the likeliest. It takes the same time for both.
+   */
+  gitName({ owner, name, full }: RepositoryName): MaybePromise<string> {
+    if (owner !== this.#topOwner || name.includes('/')) return full
+    const [inOwner, top, bare] = [
+      `${this.#folder}/${full}.git`,
+      `${this.#folder}/${name}.git`,
+      `${this.#folder}/${full}`,
+    ]
+    const nameOf = (there: readonly StatResult[]): string => {
+      const [isInOwner, isTop, isBare] = there.map((look) => certain(look) !== undefined)
+      return isInOwner || (isBare && !isTop) ? full : name
+    }
+    return this.#reads.call(
+      () => nameOf([inOwner, top, bare].map((path) => this.#now.at(path))),
+      async () => nameOf(await Promise.all([inOwner, top, bare].map((path) => this.#lookAsync(path)))),
+    )
   }
 
   /**
-   * Every repository of the folder, in the order of owner and name.
-   * @param onUnreadable called for what stands in the folder and cannot be read, and is left out then; absent: that
-   *   rejects
+   * Every repository of the folder, and what looks like one.
+   * @param onUnreadable called for what cannot be read, and is left out then; absent: that rejects
+   * @param owner whose repositories alone are listed
+   */
+  async listing(onUnreadable: (error: unknown) => void = rethrow, owner?: string): Promise<Listing> {
+    const within = owner === undefined ? {} : { owner }
+    return await listRepositories(this.#folder, { topOwner: this.#topOwner, onUnreadable, ...within })
+  }
+
+  /** The names of all repositories, in less time than `list`: none of them is looked at. */
+  async names(): Promise<RepositoryName[]> {
+    return (await this.listing(() => undefined)).found.map(({ name }) => name)
+  }
+
+  /**
+   * Every repository of the folder, in the order of owner and name. Throws as `listing`.
    * @param only those of this owner, or this one alone: no other is looked at
    */
   async *list(
-    onUnreadable: (error: unknown) => void = rethrow,
+    onUnreadable?: (error: unknown) => void,
     only?: { readonly owner: string; readonly repository?: RepositoryName },
   ): AsyncGenerator<{ name: RepositoryName; public: boolean }> {
-    const report = (error: unknown): undefined => {
-      onUnreadable(error)
+    if (only?.repository) {
+      const found = await this.#findAsync(only.repository)
+      if (found) yield { name: only.repository, public: found.public }
+      return
     }
-    const owners = (await readdir(this.#folder)).filter(isOwnerName).sort()
-    for (const owner of only ? owners.filter((each) => each === only.owner) : owners) {
-      const entries = only?.repository
-        ? [`${only.repository.name}.git`]
-        : await readdir(join(this.#folder, owner)).catch(whenAbsent([])).catch(report)
-      // Sorted without the ending: names may hold what sorts before its dot.
-      for (const entry of (entries ?? [])
-        .filter((name) => name.endsWith('.git'))
-        .map((name) => name.slice(0, -'.git'.length))
-        .sort()) {
-        const name = repositoryName(owner, entry)
-        const found = name && (await this.#findAsync(this.#directory(name)).catch(report))
-        if (name && found) yield { name, public: found.public }
-      }
-    }
+    for (const { name, directory } of (await this.listing(onUnreadable, only?.owner)).found)
+      yield { name, public: isStats(await this.#lookAsync(`${directory}/${EXPORT_MARK}`)) }
   }
 
   /**
@@ -103,58 +139,131 @@ export class RepositoryFolder implements MaybeSync<Repositories> {
    * @returns whether there is such a repository
    */
   async setPublic(name: RepositoryName, isPublic: boolean): Promise<boolean> {
-    if (!(await this.find(name))) return false
-    const mark = join(this.#directory(name), EXPORT_MARK)
-    await (isPublic ? makeMark(mark) : rm(mark, { force: true }))
+    const found = await this.find(name)
+    if (!found) return false
+    await setMark(found.directory, isPublic)
     return true
   }
 
-  #findSync(directory: string, only?: 'public'): Repository | undefined {
-    const mark = `${directory}/${EXPORT_MARK}`
-    const isMarked = this.#files.existsSync(mark) || (only !== undefined && isThereOrThrow(this.#lookSync(mark)))
-    if (only && !isMarked) return undefined
-    const objects = this.#lookSync(`${directory}/objects`)
-    const isSure = isMarked && isStats(objects)
-    return isSure || isFolder(this.#lookSync(directory)) ? repositoryOf(directory, isMarked, objects) : undefined
+  #findSync(name: RepositoryName, only?: 'public'): Repository | undefined {
+    const found = repositoryAt(this.#firstPlace(name), this.#now, only)
+    if (found && (found.public || !only)) return found
+    return locate(found, this.#otherPlaces(name), this.#now, only)
   }
 
-  async #findAsync(directory: string, only?: 'public'): Promise<Repository | undefined> {
-    if (only && !isThereOrThrow(await this.#lookAsync(`${directory}/${EXPORT_MARK}`))) return undefined
-    const [found, marked, objects] = await Promise.all([
-      this.#lookAsync(directory),
-      this.#lookAsync(`${directory}/${EXPORT_MARK}`),
-      this.#lookAsync(`${directory}/objects`),
-    ])
-    return isFolder(found) ? repositoryOf(directory, isStats(marked), objects) : undefined
-  }
-
-  #lookSync(path: string): StatResult {
-    try {
-      return this.#files.statSync(path)
-    } catch (error) {
-      return toStatResult(error)
+  async #findAsync(name: RepositoryName, only?: 'public'): Promise<Repository | undefined> {
+    const known = new Map<string, StatResult>()
+    const looks: Looks = { isThere: (path) => isStats(known.get(path)), at: (path) => known.get(path) }
+    const look = async (places: readonly Place[]): Promise<void> => {
+      const paths = new Set(places.flatMap(pathsOf))
+      await Promise.all([...paths].map(async (path) => known.set(path, await this.#lookAsync(path))))
     }
+    const [first, others] = [this.#firstPlace(name), this.#otherPlaces(name)]
+    await look([first])
+    const found = repositoryAt(first, looks, only)
+    if (found && (found.public || !only)) return found
+    await look(others)
+    return locate(found, others, looks, only)
   }
 
   async #lookAsync(path: string): Promise<StatResult> {
     return await this.#files.stat(path).catch(toStatResult)
   }
 
-  #directory(name: RepositoryName): string {
-    // Names hold no separators, and `join` is dear.
-    return `${this.#folder}/${name.full}.git`
+  #firstPlace({ name, full }: RepositoryName): Place {
+    // Names hold no separators but of folders, and `join` is dear.
+    return {
+      directory: `${this.#folder}/${full}.git`,
+      above: name.includes('/') ? this.#above(full) : [],
+      isNamed: true,
+    }
+  }
+
+  #otherPlaces({ owner, name, full }: RepositoryName): readonly Place[] {
+    const bare = { directory: `${this.#folder}/${full}`, above: this.#above(full), isNamed: false }
+    if (owner !== this.#topOwner || name.includes('/')) return [bare]
+    const top = `${this.#folder}/${name}`
+    return [{ directory: `${top}.git`, above: [], isNamed: true }, bare, { directory: top, above: [], isNamed: false }]
+  }
+
+  /** The folders between that of all repositories and one. */
+  #above(full: string): string[] {
+    const above: string[] = []
+    for (let end = full.indexOf('/'); end !== -1; end = full.indexOf('/', end + 1))
+      above.push(`${this.#folder}/${full.slice(0, end)}`)
+    return above
   }
 }
 
-/** Never through a link: root would make or keep a file wherever it leads. */
-async function makeMark(mark: string): Promise<void> {
-  try {
-    await writeFile(mark, '', { flag: 'wx' })
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
-    if (await isThere(mark)) return
-    throw new AdministrationError(`${mark} is a link that leads nowhere: remove it first`)
+/** A folder that may be a repository. */
+interface Place {
+  readonly directory: string
+  /** The folders that it stands in: inside a repository there is no other. */
+  readonly above: readonly string[]
+  /** Whether `.git` at its end says that it is one; else what is in it has to. */
+  readonly isNamed: boolean
+}
+
+/** What is at paths. */
+interface Looks {
+  /** `false` also where it cannot be determined. */
+  isThere(path: string): boolean
+  at(path: string): StatResult
+}
+
+/**
+ * Looks for a repository in places.
+ * @param hidden what has its name before them all, and must not be shown: then they are looked at all the same, as for
+ *   one that is missing
+ */
+function locate(
+  hidden: Repository | undefined,
+  places: readonly Place[],
+  looks: Looks,
+  only: 'public' | undefined,
+): Repository | undefined {
+  let isHidden = hidden !== undefined
+  for (const place of places) {
+    const found = repositoryAt(place, looks, only)
+    if (found && !isHidden && (found.public || !only)) return found
+    isHidden ||= found !== undefined
   }
+  return undefined
+}
+
+/** With `only` what is private takes as many looks as what is missing. */
+function repositoryAt({ directory, above, isNamed }: Place, looks: Looks, only?: 'public'): Repository | undefined {
+  const mark = `${directory}/${EXPORT_MARK}`
+  const isMarked = looks.isThere(mark) || (only !== undefined && isThereOrThrow(looks.at(mark)))
+  const objects = isNamed && only && !isMarked ? undefined : looks.at(`${directory}/objects`)
+  const isThere = isNamed
+    ? (isMarked && isStats(objects)) || isFolder(looks.at(directory))
+    : isBare(objects, looks.at(`${directory}/HEAD`), looks.at(`${directory}/refs`))
+  if (!isThere && !only) return undefined
+  return !isInside(above, looks) && isThere ? repositoryOf(directory, isMarked, objects) : undefined
+}
+
+/** A bare repository by what is in it, as git sees it. */
+function isBare(objects: StatResult, head: StatResult, refs: StatResult): boolean {
+  return [certain(objects), certain(head), certain(refs)].every((look) => look !== undefined)
+}
+
+function isInside(above: readonly string[], looks: Looks): boolean {
+  return above.some(
+    (folder) =>
+      looks.isThere(`${folder}/.git`) ||
+      (looks.isThere(`${folder}/HEAD`) && looks.isThere(`${folder}/objects`) && looks.isThere(`${folder}/refs`)),
+  )
+}
+
+/** All that may be asked of a place. */
+function pathsOf({ directory, above, isNamed }: Place): string[] {
+  const inside = isNamed ? [EXPORT_MARK, 'objects'] : [EXPORT_MARK, 'objects', 'HEAD', 'refs']
+  return [
+    ...(isNamed ? [directory] : []),
+    ...inside.map((name) => `${directory}/${name}`),
+    ...above.flatMap((folder) => ['.git', 'HEAD', 'objects', 'refs'].map((name) => `${folder}/${name}`)),
+  ]
 }
 
 function rethrow(error: unknown): never {
@@ -200,20 +309,4 @@ function isStats(look: StatResult): look is Stats {
 /** What an error says of what is at a path. */
 function toStatResult(error: unknown): StatResult {
   return isAbsence(error) ? undefined : { error }
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return await quickStat(path).then(() => true, whenAbsent(false))
-}
-
-function whenAbsent<T>(value: T): (error: unknown) => T {
-  return (error) => {
-    if (isAbsence(error)) return value
-    throw error
-  }
-}
-
-/** ENOENT and ENOTDIR mean that there is nothing; any other error means that we do not know. */
-function isAbsence(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')
 }

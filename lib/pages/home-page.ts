@@ -90,6 +90,8 @@ function nothingYet(home: Home): Content {
   if (isUnlisted) return undefined
   if (text !== '') return html`<p>No repository that you may read has “${isolated(text)}” in its name.</p>`
   const hint = !isSignedIn && html`<p>Private ones are shown to those who may read them, once they have signed in.</p>`
+  const link =
+    home.hasLinks && html`, and <code>${command} sign-in alice</code> prints a link that signs alice in here`
   return html`<p>There is no repository yet that you may read.</p>
     ${hint}
     <h2>Make the first one</h2>
@@ -100,6 +102,6 @@ ${home.hasTokens ? `TOKEN=$(${command} token create alice | tail -n 1)` : 'TOKEN
 ${reportLine({ service, token: '$TOKEN', repository: 'alice/hello', sha: HEAD })}</code></pre>
     <p>
       Then <code>${command} repo public alice/hello</code> shows it to
-      everybody${home.hasLinks && html`, and <code>${command} sign-in alice</code> prints a link that signs alice in here`}.
+      everybody${link}.
     </p>`
 }

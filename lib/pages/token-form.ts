@@ -32,7 +32,8 @@ export function tokenRequest(user: string, form: URLSearchParams, now: number): 
 
 /** What is left empty is no limit. Whether a repository or a pattern may be so, administration checks. */
 function limitsIn(form: URLSearchParams): TokenLimits {
-  const repositories = (form.get('repositories') ?? '').split(/[\s,]+/).filter((name) => name !== '')
+  // A comma may be in a name, and people put one behind each.
+  const repositories = (form.get('repositories') ?? '').split(/,?\s+|,$/).filter((name) => name !== '')
   const contexts = (form.get('contexts') ?? '')
     .split(',')
     .map((pattern) => pattern.trim())

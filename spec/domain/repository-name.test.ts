@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import {
   isOwnerName,
+  isUserName,
   parseEscapedName,
   parseRepositoryName,
   repositoryName,
@@ -79,7 +80,7 @@ const bad = [
   'a'.repeat(300),
 ]
 
-/** As owners they are as good as any. */
+/** As users they are as good as any. */
 const badAsRepository = ['a.git', 'a.lock', 'a.git.git', 'a.lock.git', `${'a'.repeat(96)}.git`]
 
 function nameOf(owner: string, name: string): RepositoryName {
@@ -103,10 +104,12 @@ t.test('Anything else is simply a repository that does not exist', async (t) => 
   }
 })
 
-t.test('A repository does not end in .git or .lock', async (t) => {
+t.test('No part of a repository ends in .git or .lock', async (t) => {
   for (const name of badAsRepository) {
     t.equal(repositoryName('alice', name), undefined, name)
-    t.ok(isOwnerName(name), name)
+    t.equal(repositoryName(name, 'hello'), undefined, name)
+    t.notOk(isOwnerName(name), name)
+    t.ok(isUserName(name), name)
   }
 })
 
@@ -165,7 +168,7 @@ t.test('In keys and addresses it has two parts, from which it is read back', asy
 
 t.test("A name that is taken stays within its owner's folder, and is like no other", async (t) => {
   const text = fc.string({
-    unit: fc.constantFrom(...'aZ0._-/+@~,=\\%\u0000\n \u00e9'),
+    unit: fc.constantFrom(...Array.from('aZ0._-/+@~,=\\%\u0000\n \u00e9')),
     maxLength: 6,
   })
   fc.assert(

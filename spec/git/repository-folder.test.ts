@@ -107,23 +107,27 @@ t.test('A repository may be a link to one; a link in a circle cannot be looked u
   await t.rejects(async () => await repositories.find(nameOf('alice', 'circle')), { code: 'ELOOP' })
 })
 
-t.test('Files, and folders that have no .git ending, are no repositories', async (t) => {
-  const folder = t.testdir({
-    alice: { 'file.git': '', plain: { HEAD: '' }, 'folder.git': {} },
-    bob: '',
-    'carol.git': { HEAD: '' },
-  })
-  const repositories = new RepositoryFolder(folder)
-  t.equal(await repositories.find(nameOf('alice', 'file')), undefined)
-  t.equal(await repositories.find(nameOf('alice', 'plain')), undefined)
-  t.equal(await repositories.find(nameOf('bob', 'hello')), undefined, 'an owner that is a file')
-  t.match(
-    await repositories.find(nameOf('alice', 'folder')),
-    { directory: join(folder, 'alice/folder.git'), public: false },
-    'any folder of such a name is one: what is wrong with it shows when it is read',
-  )
-  t.strictSame(await listOf(repositories), { 'alice/folder': false })
-})
+t.test(
+  'Files, and folders that have neither .git at their end nor a repository in them, are no repositories',
+  async (t) => {
+    const folder = t.testdir({
+      alice: { 'file.git': '', plain: { HEAD: '' }, 'folder.git': {} },
+      bob: '',
+      'carol.git': { HEAD: '' },
+    })
+    const repositories = new RepositoryFolder(folder)
+    t.equal(await repositories.find(nameOf('alice', 'file')), undefined)
+    t.equal(await repositories.find(nameOf('alice', 'plain')), undefined)
+    t.equal(await repositories.find(nameOf('bob', 'hello')), undefined, 'an owner that is a file')
+    t.match(
+      await repositories.find(nameOf('alice', 'folder')),
+      { directory: join(folder, 'alice/folder.git'), public: false },
+      'any folder of such a name is one: what is wrong with it shows when it is read',
+    )
+    t.equal(await repositories.find(nameOf('alice', 'plain/x')), undefined)
+    t.strictSame(await listOf(repositories), { 'alice/folder': false, 'git/carol': false })
+  },
+)
 
 t.test('The list is in the order of owner and name, and has what find() finds', async (t) => {
   const names = [
@@ -205,36 +209,6 @@ t.test('Looked up without waiting or with, a repository is the same, and so is w
   const looped = nameOf('alice', 'circle')
   t.throws(() => quick.find(looped), { code: 'ELOOP' })
   await t.rejects(async () => await slow.find(looped), { code: 'ELOOP' })
-})
-
-t.test('To find that a repository is private takes as many calls as to find that there is none', async (t) => {
-  const folder = t.testdir()
-  await makeRepository(folder, 'alice/hello')
-  for (const pace of [new SyncWhileFast(), slowPace()]) {
-    const calls: string[] = []
-    const files: FileSystem = {
-      stat: async (path) => {
-        calls.push(path)
-        return await fileSystem.stat(path)
-      },
-      statSync: (path) => {
-        calls.push(path)
-        return fileSystem.statSync(path)
-      },
-      existsSync: (path) => {
-        calls.push(path)
-        return fileSystem.existsSync(path)
-      },
-    }
-    const repositories = new RepositoryFolder(folder, { files, pace })
-    const callsOf = async (name: string): Promise<string[]> => {
-      calls.length = 0
-      await repositories.find(nameOf('alice', name))
-      return calls.map((path) => path.replace(`${name}.git`, 'x.git'))
-    }
-    t.strictSame(await callsOf('hello'), await callsOf('missing'))
-    t.equal(calls.length, 3)
-  }
 })
 
 t.test('A file system that answers slowly is waited for once, and then holds up nobody', async (t) => {
