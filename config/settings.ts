@@ -38,7 +38,15 @@ const table = [
     environment: 'COMMIT_STATUS_REPOSITORIES',
     default: './data/repositories',
     rule: { type: 'string', minLength: 1, maxLength: 4096 },
-    meaning: 'folder of the bare repositories, `<owner>/<repo>.git`',
+    meaning: 'folder of the bare repositories',
+    isOption: true,
+  },
+  {
+    key: 'topOwner',
+    environment: 'COMMIT_STATUS_TOP_OWNER',
+    default: 'git',
+    rule: { type: 'string', description: 'the name of an owner', format: 'owner-name' },
+    meaning: 'owner of the repositories at the top of that folder: `project.git` there is `git/project`',
     isOption: true,
   },
   {

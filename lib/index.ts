@@ -43,6 +43,7 @@ export type {
   Administration,
   ListedGrant,
   ListedRepositories,
+  SkippedFolder,
   ListedRepository,
   ListedToken,
   RepositoryCounts,

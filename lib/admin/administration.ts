@@ -30,6 +30,17 @@ export interface ListedRepositories {
   readonly repositories: readonly ListedRepository[]
   /** What of the folder could not be read, in words; what is below it is not listed. */
   readonly problems: readonly string[]
+  /** What lies in the folder as if it were a repository and is not served, and why: the first 20. */
+  readonly skipped: readonly SkippedFolder[]
+  /** How many of these there are. */
+  readonly skippedCount: number
+}
+
+export interface SkippedFolder {
+  /** Below the folder of the repositories. */
+  readonly path: string
+  /** For people. */
+  readonly reason: string
 }
 
 /** What a user may do with a repository, and why. */

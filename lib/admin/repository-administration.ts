@@ -3,8 +3,10 @@ import { ACCESS } from '../contracts/access-policy.js'
 import type { WholeStore } from '../contracts/store.js'
 import type { StoredStatus } from '../domain/commit-status.js'
 import type { ObjectId } from '../domain/object-id.js'
+import { settle } from '../concurrency/maybe-promise.js'
 import type { RepositoryName } from '../domain/repository-name.js'
 import { AdministrationError, ArgumentError, errorMessage } from '../errors.js'
+import { MAX_SKIPPED } from '../git/repository-listing.js'
 import {
   folderOf,
   logChange,
@@ -70,13 +72,23 @@ export function repositoryAdministration(dependencies: AdministrationDependencie
     async listRepositories(on: string | null = null): Promise<ListedRepositories> {
       const repositories: ListedRepository[] = []
       const problems: string[] = []
-      const found = folderOf(dependencies).list(
-        (error) => void problems.push(errorMessage(error)),
-        on === null ? undefined : grantTarget(on),
-      )
-      for await (const { name, public: isPublic } of found)
-        repositories.push({ repository: name.full, visibility: isPublic ? 'public' : 'private' })
-      return { repositories, problems }
+      const note = (error: unknown): undefined => {
+        problems.push(errorMessage(error))
+      }
+      const folder = folderOf(dependencies)
+      const add = ({ full }: RepositoryName, isPublic: boolean): void => {
+        repositories.push({ repository: full, visibility: isPublic ? 'public' : 'private' })
+      }
+      const { owner, repository }: Partial<ReturnType<typeof grantTarget>> = on === null ? {} : grantTarget(on)
+      if (repository) {
+        const found = await settle(() => folder.find(repository))
+        if ('error' in found) note(found.error)
+        else if (found.value) add(repository, found.value.public)
+        return { repositories, problems, skipped: [], skippedCount: 0 }
+      }
+      const { found, skipped } = await folder.listing(note, owner)
+      for (const each of found) add(each.name, await folder.isPublic(each))
+      return { repositories, problems, skipped: skipped.slice(0, MAX_SKIPPED), skippedCount: skipped.length }
     },
 
     async setVisibility(repository: string, visibility: 'public' | 'private', by?: Actor): Promise<void> {

@@ -6,6 +6,8 @@ export interface Repository {
   readonly directory: string
   /** Whether everybody may read it. */
   readonly public: boolean
+  /** Where the git server has it, below its address: `alice/hello.git`. Without it: its name, and `.git`. */
+  readonly path?: string
   /**
    * Identifies this incarnation of the directory (device, inode, time of birth): the cache key for what was read from
    * it. Without it nothing is cached.

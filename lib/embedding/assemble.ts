@@ -12,6 +12,8 @@ import { CommitFinder } from '../git/commit-finder.js'
 import { GitProcesses } from '../git/git-process.js'
 import { loadLibgit2 } from '../git/nodegit.js'
 import { ConfirmedCommits } from '../git/confirmed-commits.js'
+import type { RepositoryFolder } from '../git/repository-folder.js'
+import { skippedText } from '../git/repository-listing.js'
 import { CoalescedRepositories } from '../git/coalesced-repositories.js'
 import { Refs } from '../git/refs.js'
 import { strictApi } from '../http/api/routes.js'
@@ -133,6 +135,7 @@ export async function assemble(
     run: async (change) => await inFlight.run(change),
   })
   const stopping = new AbortController()
+  if (dependencies.folder) void warnOfSkipped(dependencies.folder, logger)
   const sessions = new Sessions(store.signIns ?? new MemorySignIns(), dependencies.clock)
   const hasLinks = standAlonePages !== undefined && 'linkCommand' in standAlonePages
   const administered = {
@@ -225,6 +228,16 @@ export async function assemble(
     ...(metricsHandler && { metricsHandler }),
     stopCommands,
     endWaits: async () => await watchers.close(),
+  }
+}
+
+/** Says what lies in the folder as if it were a repository and is not served. */
+async function warnOfSkipped(folder: RepositoryFolder, logger: Logger): Promise<void> {
+  try {
+    const { skipped } = await folder.listing(() => undefined)
+    if (skipped.length > 0) logger.warn({ folder: folder.path }, skippedText(skipped))
+  } catch (error) {
+    logger.warn({ err: error, folder: folder.path }, 'the repositories cannot be listed')
   }
 }
 

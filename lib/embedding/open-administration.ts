@@ -27,6 +27,7 @@ export interface OpenAdministration {
 export async function openAdministration(
   settings: {
     readonly repositories: string
+    readonly topOwner: string
     readonly store: string
     readonly tokenPrefix: string
     readonly limits: { readonly tokens: number }
@@ -55,7 +56,7 @@ export async function openAdministration(
     audited: new AuditedRepositories({ changes: store, grants: store.grants, logger, run }),
     logger,
     clock,
-    repositories: new RepositoryFolder(settings.repositories),
+    repositories: new RepositoryFolder(settings.repositories, settings),
     commits,
     ...(stopping && { stopping }),
   })

@@ -57,7 +57,9 @@ export async function openDependencies(
   const clock = time === systemClock ? time : guardClock(time, logger)
   // What may throw comes before the store, which would be left open.
   const repositories =
-    typeof given === 'string' ? await repositoryFolder(given) : guardRepositories(given, guard('repositories'))
+    typeof given === 'string'
+      ? await repositoryFolder(given, options.topOwner)
+      : guardRepositories(given, guard('repositories'))
   const store =
     typeof options.store === 'string'
       ? await openStore(options.store, logger, meter, shares)
@@ -81,7 +83,7 @@ export async function openDependencies(
   }
 }
 
-async function repositoryFolder(path: string): Promise<RepositoryFolder> {
+async function repositoryFolder(path: string, topOwner = defaultOf('topOwner')): Promise<RepositoryFolder> {
   const found = await stat(path).catch(() => undefined)
   if (!found?.isDirectory()) {
     throw new StartError(
@@ -89,7 +91,7 @@ async function repositoryFolder(path: string): Promise<RepositoryFolder> {
         'repositories (COMMIT_STATUS_REPOSITORIES)',
     )
   }
-  return new RepositoryFolder(path)
+  return new RepositoryFolder(path, { topOwner })
 }
 
 function budgetOf(

@@ -10,6 +10,7 @@ import type { Clock } from '../contracts/clock.js'
 import type { FailureBudget } from '../contracts/failure-budget.js'
 import type { Logger } from '../contracts/logger.js'
 import type { Repositories } from '../contracts/repositories.js'
+import { isOwnerName } from '../domain/repository-name.js'
 import type { Store } from '../contracts/store.js'
 import { ruleText, Schema, type SchemaError } from '../domain/schema.js'
 import { isCommitUrl } from '../pages/commit-url.js'
@@ -38,8 +39,10 @@ export interface HostPages {
 
 /** Options of the library: the settings of the same names, or a part of the host in their place. */
 export interface CommitStatusOptions {
-  /** Folder of the bare repositories, `<owner>/<repo>.git`; or the host's own way to find them. */
+  /** Folder of the bare repositories; or the host's own way to find them. */
   readonly repositories: string | Repositories
+  /** Owner of the repositories at the top of that folder: `project.git` there is `git/project`. Default: `git`. */
+  readonly topOwner?: string
   /**
    * `level:` and a folder, or `postgres://…`, the URL of a database; or the host's own store, which `close()` closes
    * too.
@@ -115,6 +118,7 @@ const values = new Schema<object>(
       'address-or-cidr': isTrustedProxy,
       'path-without-//': isPathWithoutDoubleSlash,
       'store-address': isStoreAddress,
+      'owner-name': isOwnerName,
     },
   },
 )

@@ -8,9 +8,6 @@ import { EXPORT_MARK, setMark } from './export-mark.js'
 import { listRepositories, type Listing } from './repository-listing.js'
 import { isAbsence, quickStat } from './stat.js'
 
-/** Owns the repositories at the top of the folder where nothing else is set. */
-const TOP_OWNER = 'git'
-
 /** Ways to look at a file; where there is none, they may throw or say so with `undefined`. */
 export interface FileSystem {
   stat(path: string): Promise<Stats>
@@ -27,7 +24,7 @@ export const fileSystem: FileSystem = {
 
 export interface RepositoryFolderOptions {
   /** Owns the repositories that stand at the top of the folder. */
-  readonly topOwner?: string
+  readonly topOwner: string
   readonly files?: FileSystem
   readonly pace?: SyncWhileFast
 }
@@ -48,10 +45,7 @@ export class RepositoryFolder implements MaybeSync<Repositories> {
   /** Without waiting. */
   readonly #now: Looks
 
-  constructor(
-    folder: string,
-    { topOwner = TOP_OWNER, files = fileSystem, pace = new SyncWhileFast() }: RepositoryFolderOptions = {},
-  ) {
+  constructor(folder: string, { topOwner, files = fileSystem, pace = new SyncWhileFast() }: RepositoryFolderOptions) {
     this.#folder = resolve(folder)
     this.#topOwner = topOwner
     this.#files = files
@@ -68,7 +62,6 @@ export class RepositoryFolder implements MaybeSync<Repositories> {
     }
   }
 
-  /** Absolute. */
   get path(): string {
     return this.#folder
   }
@@ -107,9 +100,13 @@ export class RepositoryFolder implements MaybeSync<Repositories> {
    * @param onUnreadable called for what cannot be read, and is left out then; absent: that rejects
    * @param owner whose repositories alone are listed
    */
-  async listing(onUnreadable: (error: unknown) => void = rethrow, owner?: string): Promise<Listing> {
-    const within = owner === undefined ? {} : { owner }
-    return await listRepositories(this.#folder, { topOwner: this.#topOwner, onUnreadable, ...within })
+  async listing(onUnreadable = rethrow, owner?: string): Promise<Listing> {
+    return await listRepositories(this.#folder, { topOwner: this.#topOwner, owner, onUnreadable })
+  }
+
+  /** `false` also where it cannot be determined. */
+  async isPublic({ directory }: Pick<Repository, 'directory'>): Promise<boolean> {
+    return isStats(await this.#lookAsync(`${directory}/${EXPORT_MARK}`))
   }
 
   /** The names of all repositories, in less time than `list`: none of them is looked at. */
@@ -117,21 +114,10 @@ export class RepositoryFolder implements MaybeSync<Repositories> {
     return (await this.listing(() => undefined)).found.map(({ name }) => name)
   }
 
-  /**
-   * Every repository of the folder, in the order of owner and name. Throws as `listing`.
-   * @param only those of this owner, or this one alone: no other is looked at
-   */
-  async *list(
-    onUnreadable?: (error: unknown) => void,
-    only?: { readonly owner: string; readonly repository?: RepositoryName },
-  ): AsyncGenerator<{ name: RepositoryName; public: boolean }> {
-    if (only?.repository) {
-      const found = await this.#findAsync(only.repository)
-      if (found) yield { name: only.repository, public: found.public }
-      return
-    }
-    for (const { name, directory } of (await this.listing(onUnreadable, only?.owner)).found)
-      yield { name, public: isStats(await this.#lookAsync(`${directory}/${EXPORT_MARK}`)) }
+  /** Every repository of the folder, in the order of owner and name. Throws as `listing`. */
+  async *list(onUnreadable?: (error: unknown) => void): AsyncGenerator<{ name: RepositoryName; public: boolean }> {
+    for (const found of (await this.listing(onUnreadable)).found)
+      yield { name: found.name, public: await this.isPublic(found) }
   }
 
   /**
@@ -171,19 +157,18 @@ export class RepositoryFolder implements MaybeSync<Repositories> {
   }
 
   #firstPlace({ name, full }: RepositoryName): Place {
-    // Names hold no separators but of folders, and `join` is dear.
-    return {
-      directory: `${this.#folder}/${full}.git`,
-      above: name.includes('/') ? this.#above(full) : [],
-      isNamed: true,
-    }
+    return this.#place(`${full}.git`, name.includes('/') ? this.#above(full) : [], true)
   }
 
   #otherPlaces({ owner, name, full }: RepositoryName): readonly Place[] {
-    const bare = { directory: `${this.#folder}/${full}`, above: this.#above(full), isNamed: false }
+    const bare = this.#place(full, this.#above(full), false)
     if (owner !== this.#topOwner || name.includes('/')) return [bare]
-    const top = `${this.#folder}/${name}`
-    return [{ directory: `${top}.git`, above: [], isNamed: true }, bare, { directory: top, above: [], isNamed: false }]
+    return [this.#place(`${name}.git`, [], true), bare, this.#place(name, [], false)]
+  }
+
+  #place(path: string, above: readonly string[], isNamed: boolean): Place {
+    // No part of a name leads elsewhere, and `join` is dear.
+    return { path, directory: `${this.#folder}/${path}`, above, isNamed }
   }
 
   /** The folders between that of all repositories and one. */
@@ -195,8 +180,14 @@ export class RepositoryFolder implements MaybeSync<Repositories> {
   }
 }
 
+const rethrow = (error: unknown): void => {
+  throw error
+}
+
 /** A folder that may be a repository. */
 interface Place {
+  /** Below that of all repositories. */
+  readonly path: string
   readonly directory: string
   /** The folders that it stands in: inside a repository there is no other. */
   readonly above: readonly string[]
@@ -232,15 +223,16 @@ function locate(
 }
 
 /** With `only` what is private takes as many looks as what is missing. */
-function repositoryAt({ directory, above, isNamed }: Place, looks: Looks, only?: 'public'): Repository | undefined {
+function repositoryAt(place: Place, looks: Looks, only?: 'public'): Repository | undefined {
+  const { directory, above, isNamed } = place
   const mark = `${directory}/${EXPORT_MARK}`
-  const isMarked = looks.isThere(mark) || (only !== undefined && isThereOrThrow(looks.at(mark)))
+  const isMarked = looks.isThere(mark) || (only !== undefined && certain(looks.at(mark)) !== undefined)
   const objects = isNamed && only && !isMarked ? undefined : looks.at(`${directory}/objects`)
   const isThere = isNamed
     ? (isMarked && isStats(objects)) || isFolder(looks.at(directory))
     : isBare(objects, looks.at(`${directory}/HEAD`), looks.at(`${directory}/refs`))
   if (!isThere && !only) return undefined
-  return !isInside(above, looks) && isThere ? repositoryOf(directory, isMarked, objects) : undefined
+  return !isInside(above, looks) && isThere ? repositoryOf(place, isMarked, objects) : undefined
 }
 
 /** A bare repository by what is in it, as git sees it. */
@@ -266,19 +258,11 @@ function pathsOf({ directory, above, isNamed }: Place): string[] {
   ]
 }
 
-function rethrow(error: unknown): never {
-  throw error
-}
-
 /** What is at a path: something, nothing, or we do not know, and why. */
 type StatResult = Stats | undefined | { readonly error: unknown }
 
 function isFolder(look: StatResult): boolean {
   return certain(look)?.isDirectory() ?? false
-}
-
-function isThereOrThrow(look: StatResult): boolean {
-  return certain(look) !== undefined
 }
 
 /** @throws why it cannot be determined */
@@ -297,9 +281,11 @@ export function identityOf({ dev, ino, birthtimeMs }: Stats): string | undefined
 }
 
 /** @param isPublic `false` also where it cannot be determined */
-function repositoryOf(directory: string, isPublic: boolean, objects: StatResult): Repository {
+function repositoryOf({ directory, path }: Place, isPublic: boolean, objects: StatResult): Repository {
   const identity = isStats(objects) ? identityOf(objects) : undefined
-  return identity === undefined ? { directory, public: isPublic } : { directory, public: isPublic, identity }
+  return identity === undefined
+    ? { directory, path, public: isPublic }
+    : { directory, path, public: isPublic, identity }
 }
 
 function isStats(look: StatResult): look is Stats {

@@ -42,7 +42,7 @@ export interface ListingOptions {
   /** Owns the repositories that stand at the top of the folder. */
   readonly topOwner: string
   /** Whose repositories alone are looked for. */
-  readonly owner?: string
+  readonly owner?: string | undefined
   /** Called for what cannot be read; what it throws ends the listing. */
   readonly onUnreadable: (error: unknown) => void
 }
@@ -68,6 +68,16 @@ export async function listRepositories(folder: string, options: ListingOptions):
     clearTimeout(late)
   }
   return reading.listing()
+}
+
+/** Of what is not served, this many are named. */
+export const MAX_SKIPPED = 20
+
+/** What is not served, and why, in a line for people. */
+export function skippedText(skipped: readonly Skipped[]): string {
+  const named = skipped.slice(0, MAX_SKIPPED).map(({ path, reason }) => `${JSON.stringify(path)} (${reason})`)
+  const more = skipped.length > MAX_SKIPPED ? [`and ${(skipped.length - MAX_SKIPPED).toLocaleString('en')} more`] : []
+  return `not served: ${[...named, ...more].join(', ')}`
 }
 
 /** A place where a repository stands: of two with one name, the lower rank is meant. */

@@ -6,6 +6,7 @@ import type { ObjectId } from '../domain/object-id.js'
 import { parseObjectId } from '../domain/object-id.js'
 import { repositoryName } from '../domain/repository-name.js'
 import type { Caller, VisibleRepository } from '../service/repository-access.js'
+import { repositoryPattern } from '../http/page-paths.js'
 import { badgeImage } from './badge.js'
 import { callerOf, frameOf, queryOf, type PageContext } from './context.js'
 import { defaultBranch } from './default-branch.js'
@@ -22,7 +23,7 @@ export function badgeRoutes(pageContext: PageContext): readonly Route[] {
     {
       name: 'page',
       method: 'GET',
-      path: /^\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)\/badge\.svg$/,
+      path: repositoryPattern(String.raw`/badge\.svg`),
       operation: async (request) => {
         const caller = callerOf(await frameOf(pageContext, request))
         const { owner = '', repo = '' } = request.params

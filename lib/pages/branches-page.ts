@@ -1,6 +1,7 @@
 import { commitState, type CommitState } from '../domain/commit-status.js'
 import type { RepositoryName } from '../domain/repository-name.js'
 import { MAX_BRANCHES, type Branch } from '../git/commit-log.js'
+import { repositoryPath } from '../http/page-paths.js'
 import { isolated } from './html/foreign-text.js'
 import { html, type Html } from './html/html.js'
 import type { Page } from './html/layout.js'
@@ -21,7 +22,7 @@ const MAX_SHOWN = 100
 
 /** The branches of a repository, with the states of their latest commits. */
 export function branchesPage({ base, name, branches, states }: BranchList): Page {
-  const here = `${base}/repos/${name.full}`
+  const here = base + repositoryPath(name)
   return {
     title: `${name.full} branches`,
     trail: [

@@ -3,6 +3,7 @@ import type { RepositoryName } from '../domain/repository-name.js'
 import { ServiceError } from '../errors.js'
 import type { Answer } from '../http/exchange.js'
 import type { VisibleRepository } from '../service/repository-access.js'
+import { repositoryPath } from '../http/page-paths.js'
 import type { PageContext } from './context.js'
 import { repositoryLink } from './error-page.js'
 import { html } from './html/html.js'
@@ -30,7 +31,7 @@ export async function leadOn(
   const [commit, ...others] = await commitsNamed(pageContext, found, name)
   if (!commit) throw new ServiceError('commit_not_found')
   if (others.length > 0) return ambiguous(frame, found.name, name, [commit, ...others])
-  return redirect(`${frame.base}/repos/${found.name.full}/commits/${commit.hex}${rest}`)
+  return redirect(`${frame.base}${repositoryPath(found.name)}/commits/${commit.hex}${rest}`)
 }
 
 async function commitsNamed(
@@ -48,7 +49,7 @@ async function commitsNamed(
 }
 
 function ambiguous(frame: PageFrame, found: RepositoryName, digits: string, commits: readonly ObjectId[]): Answer {
-  const repository = `${frame.base}/repos/${found.full}`
+  const repository = frame.base + repositoryPath(found)
   const links = commits
     .slice(0, MAX_CANDIDATES)
     .map(({ hex }) => html`<li><a class="sha" href="${repository}/commits/${hex}">${hex}</a></li>`)

@@ -1,6 +1,7 @@
 import { BY_URGENCY, byUrgency } from '../domain/commit-status.js'
 import type { LoggedCommit } from '../git/commit-log.js'
 import type { RepositoryName } from '../domain/repository-name.js'
+import { repositoryPath } from '../http/page-paths.js'
 import { commitAddress } from './commit-url.js'
 import { takeWithin, pagination } from './html/pagination.js'
 import { isolated, visible } from './html/foreign-text.js'
@@ -32,7 +33,7 @@ export interface CommitView extends ShownList {
 export function commitPage(view: CommitView): Page {
   const { base, name, sha, commit, list, skip, commitUrl } = view
   const address = commitUrl === undefined ? undefined : commitAddress(commitUrl, name, sha)
-  const repository = `${base}/repos/${name.full}`
+  const repository = base + repositoryPath(name)
   const here = `${repository}/commits/${sha}`
   const subject = commit?.subject ?? ''
   const id = `Commit ${sha.slice(0, 10)}`
@@ -93,7 +94,7 @@ function messageBody(lines: readonly string[], bytes: number): Html {
 function statusRows(view: CommitView, rows: readonly Html[], statuses: readonly ShownStatus[]): Html {
   const { name, sha, service, counts, hidden } = view
   if (Object.values(counts).every((count) => count === 0)) return nothingYet(view)
-  const api = `${service}/api/v1/repos/${name.full}/commits/${sha}/statuses`
+  const api = `${service}/api/v1/repos/${name.escaped}/commits/${sha}/statuses`
   const firstGreen = statuses.findIndex(({ state }) => state === 'success')
   const others = counts.success > MAX_GREEN && firstGreen !== -1 ? firstGreen : rows.length
   return html`${rowList(rows.slice(0, others))} ${foldedRows(rows.slice(others), view)}
@@ -122,7 +123,7 @@ const MAX_FRAGMENT_BYTES = 14_000
 
 /** The statuses of a commit as a piece of other pages, cgit's above all. */
 export function commitFragment({ base, name, sha, list, hidden, origin }: CommitView): Html {
-  const here = `${origin}${base}/repos/${name.full}/commits/${sha}`
+  const here = `${origin}${base}${repositoryPath(name)}/commits/${sha}`
   const ordered = byUrgency(list.statuses)
   const rows = takeWithin(ordered, MAX_FRAGMENT_BYTES, ({ state, context, description, target_url }) => {
     const label = target_url === null ? isolated(context) : link(target_url, isolated(context))
@@ -221,5 +222,5 @@ function reloading({ counts, isReloading }: CommitView, here: string): Content {
 
 function nothingYet({ name, sha, service }: CommitView): Html {
   return html`<p>No check has reported on this commit. This line would, with a token of somebody who may:</p>
-    <pre tabindex="0"><code>${reportLine({ service, token: '$TOKEN', repository: name.full, sha })}</code></pre>`
+    <pre tabindex="0"><code>${reportLine({ service, token: '$TOKEN', repository: name.escaped, sha })}</code></pre>`
 }

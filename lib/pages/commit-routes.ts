@@ -6,6 +6,7 @@ import { repositoryName } from '../domain/repository-name.js'
 import { parseObjectId } from '../domain/object-id.js'
 import { leadOn } from './commit-name.js'
 import { LARGE_LIST_BYTES } from '../domain/status-list.js'
+import { repositoryPattern } from '../http/page-paths.js'
 import { commitFragment, commitPage, type CommitView } from './commit-page.js'
 import { partOfList, wholeList } from './status-summary.js'
 import { htmlAnswer, pageAnswer, type PageFrame } from './html/layout.js'
@@ -90,14 +91,14 @@ export function commitRoutes(pageContext: PageContext): readonly Route[] {
     {
       name: 'page',
       method: 'GET',
-      path: /^\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)\/commits\/(?<sha>[^/]+)\/fragment$/,
+      path: repositoryPattern('/commits/(?<sha>[^/]+)/fragment'),
       operation: async (request) => await answer(request, 'fragment', (view) => htmlAnswer(commitFragment(view))),
     },
     {
       name: 'page',
       method: 'GET',
       // A branch may have slashes in its name. Of a path that two routes know, the last would say what is in it.
-      path: /^\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)\/commits\/(?<sha>(?![^/]+\/fragment$)[^/]+(?:\/[^/]+)*)$/,
+      path: repositoryPattern('/commits/(?<sha>(?![^/]+/fragment$)[^/]+(?:/[^/]+)*)'),
       operation: async (request) =>
         await answer(request, 'page', (view, frame) => {
           const reloads = view.isReloading && view.counts.pending > 0

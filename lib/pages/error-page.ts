@@ -3,6 +3,7 @@ import type { RepositoryName } from '../domain/repository-name.js'
 import { html, type Html } from './html/html.js'
 import { fleetingAnswer, type PageFrame } from './html/layout.js'
 import type { Answer } from '../http/exchange.js'
+import { repositoryPath } from '../http/page-paths.js'
 
 /**
  * A refusal or failure as a page, in the words of the API.
@@ -23,8 +24,8 @@ export function errorPage(frame: PageFrame, error: ServiceError, repository?: Re
   })
 }
 
-export function repositoryLink({ base }: PageFrame, { full }: RepositoryName): Html {
-  return html`<p><a href="${base}/repos/${full}">The commits of ${full}</a></p>`
+export function repositoryLink({ base }: PageFrame, name: RepositoryName): Html {
+  return html`<p><a href="${base + repositoryPath(name)}">The commits of ${name.full}</a></p>`
 }
 
 /** For what is private and for what is missing alike. */

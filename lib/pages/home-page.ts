@@ -1,6 +1,7 @@
 import type { CommitState } from '../domain/commit-status.js'
 import type { LoggedCommit } from '../git/commit-log.js'
 import type { RepositoryName } from '../domain/repository-name.js'
+import { repositoryPath } from '../http/page-paths.js'
 import { takeWithin, pagination } from './html/pagination.js'
 import { isolated } from './html/foreign-text.js'
 import { html, type Content, type Html } from './html/html.js'
@@ -75,7 +76,7 @@ function toRow({ base, now }: Home, { name, branch, commit, state }: HomeRow): H
   return html`<li>
     ${state === undefined ? html`<span class="state none">?</span>` : stateSign(state.state)}
     <span class="what"
-      ><a href="${base}/repos/${name.full}">${name.full}</a>
+      ><a href="${base + repositoryPath(name)}">${name.full}</a>
       <span class="more">${commit ? isolated(commit.subject) : 'no commit yet'}</span></span
     >
     <span class="when"
@@ -86,12 +87,17 @@ function toRow({ base, now }: Home, { name, branch, commit, state }: HomeRow): H
 }
 
 function nothingYet(home: Home): Content {
-  const { text, service, folder, command, isSignedIn, isUnlisted } = home
+  const { text, service, folder, command, isSignedIn, isUnlisted, isAtTheMachine } = home
   if (isUnlisted) return undefined
   if (text !== '') return html`<p>No repository that you may read has “${isolated(text)}” in its name.</p>`
   const hint = !isSignedIn && html`<p>Private ones are shown to those who may read them, once they have signed in.</p>`
-  const link =
-    home.hasLinks && html`, and <code>${command} sign-in alice</code> prints a link that signs alice in here`
+  const link = home.hasLinks && html`, and <code>${command} sign-in alice</code> prints a link that signs alice in here`
+  const where =
+    isAtTheMachine &&
+    html`<p>
+      Bare repositories are looked for in <code>${folder}</code>; <code>${command} repo list</code> shows all of them,
+      and with <code>--skipped</code> what lies there and is none.
+    </p>`
   return html`<p>There is no repository yet that you may read.</p>
     ${hint}
     <h2>Make the first one</h2>
@@ -100,8 +106,6 @@ function nothingYet(home: Home): Content {
 git push ${folder}/alice/hello.git HEAD:refs/heads/main
 ${home.hasTokens ? `TOKEN=$(${command} token create alice | tail -n 1)` : 'TOKEN="a token of alice, of this server"'}
 ${reportLine({ service, token: '$TOKEN', repository: 'alice/hello', sha: HEAD })}</code></pre>
-    <p>
-      Then <code>${command} repo public alice/hello</code> shows it to
-      everybody${link}.
-    </p>`
+    <p>Then <code>${command} repo public alice/hello</code> shows it to everybody${link}.</p>
+    ${where}`
 }

@@ -3,6 +3,7 @@ import { ServiceError } from '../errors.js'
 import type { Route } from '../http/surface.js'
 import { parseRepositoryName, type RepositoryName } from '../domain/repository-name.js'
 import type { Caller } from '../service/repository-access.js'
+import { repositoryPath } from '../http/page-paths.js'
 import { homePage, type HomeRow } from './home-page.js'
 import { pageAnswer, redirect } from './html/layout.js'
 import { callerOf, frameOf, minuteNow, queryOf, type PageContext } from './context.js'
@@ -24,7 +25,7 @@ export function homeRoutes(pageContext: PageContext): readonly Route[] {
         const query = queryOf(request)
         const [text, after] = [(query.get('q') ?? '').trim().slice(0, 201), query.get('after') ?? '']
         const named = parseRepositoryName(text)
-        if (!repositories && named) return redirect(`${base}/repos/${named.full}`)
+        if (!repositories && named) return redirect(base + repositoryPath(named))
         const { user } = frame.visitor
         const found = (await repositories?.find(user, { text, after, limit: MAX_ROWS })) ?? []
         const shown = found.slice(0, MAX_ROWS)

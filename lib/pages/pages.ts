@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import { ServiceError } from '../errors.js'
-import { parseRepositoryName, type RepositoryName } from '../domain/repository-name.js'
+import type { RepositoryName } from '../domain/repository-name.js'
 import { originForm, pathname } from '../http/request-target.js'
 import { errorAnswer } from '../http/exchange.js'
+import { repositoryIn } from '../http/page-paths.js'
 import type { Request, Route, Surface } from '../http/surface.js'
 import { errorPage } from './error-page.js'
 import { assets, robots } from './assets/assets.js'
@@ -74,8 +75,7 @@ function isForPeople({ path, headers }: Request): boolean {
 
 /** The repository that has not what was asked for; `undefined` for what may be missing itself. */
 function missingFrom({ status, code }: ServiceError, { path }: Request): RepositoryName | undefined {
-  const [, name = ''] = /^\/repos\/([^/]+\/[^/]+)/.exec(path) ?? []
-  return status === 404 && code !== 'repository_not_found' ? parseRepositoryName(name) : undefined
+  return status === 404 && code !== 'repository_not_found' ? repositoryIn(path) : undefined
 }
 
 /** Addresses that people write for those of the pages: with a slash at the end. */

@@ -7,11 +7,14 @@ import type { Page } from './html/layout.js'
 import { takeWithin, pagination } from './html/pagination.js'
 import type { ShellHints } from './shell-hints.js'
 import { shellWord } from '../admin/shell-word.js'
+import { repositoryPath } from '../http/page-paths.js'
 import { failedText, shortened, stateSign, timeText } from './html/text.js'
 
 export interface RepositoryLog extends ShellHints {
   readonly base: string
   readonly name: RepositoryName
+  /** Where the git server has it. */
+  readonly path?: string
   /** Milliseconds since 1970. */
   readonly now: number
   /** As it was asked for, else the default branch. */
@@ -39,7 +42,7 @@ const MAX_PROPOSAL_BYTES = 1_000
 
 export function repositoryPage(log: RepositoryLog): Page {
   const { base, name, ref, commits, skip } = log
-  const here = `${base}/repos/${name.full}`
+  const here = base + repositoryPath(name)
   const passing = (skip: number): string =>
     `${here}?${new URLSearchParams({ ref, ...(skip > 0 && { skip: String(skip) }) }).toString()}`
   return {
@@ -75,13 +78,13 @@ function refForm(here: string, { ref, branches }: RepositoryLog): Html {
   </form>`
 }
 
-function nothing({ isEmpty, name, ref, folder }: RepositoryLog): Html {
+function nothing({ isEmpty, name, path = `${name.full}.git`, ref, folder }: RepositoryLog): Html {
   if (!isEmpty) return html`<p>There are no more commits.</p>`
   const branch = shellWord(`refs/heads/${ref === 'HEAD' ? 'main' : ref}`)
   return html`<p>
       There is no commit yet. This line pushes one, on the machine of the service, in a checkout of yours:
     </p>
-    <pre tabindex="0"><code>git push ${folder}/${name.full}.git HEAD:${visible(branch)}</code></pre>`
+    <pre tabindex="0"><code>git push ${folder}/${path} HEAD:${visible(branch)}</code></pre>`
 }
 
 function proposals(branches: readonly Branch[]): readonly Html[] {
@@ -90,22 +93,23 @@ function proposals(branches: readonly Branch[]): readonly Html[] {
 }
 
 /** Of few bytes, so that forty fit on a page: its link is read from the address of the repository, without a slash. */
-function toRow({ name: { name }, states, now }: RepositoryLog, commit: LoggedCommit): Html {
+function toRow({ name, states, now }: RepositoryLog, commit: LoggedCommit): Html {
   const { sha, author, time, subject } = commit
   const { [sha]: known = commitState([]) } = states
   const id = sha.slice(0, 10)
+  const [last = ''] = repositoryPath(name).split('/').slice(-1)
   return html`<li>
-    ${stateSign(known.state)} <a href="${name}/commits/${sha}">${subject ? isolated(subject) : id}</a>
+    ${stateSign(known.state)} <a href="${last}/commits/${sha}">${subject ? isolated(subject) : id}</a>
     <small>${isolated(author)} · ${id} · ${timeText(time, now)}</small>
     ${failedText(known)}
   </li>`
 }
 
 function badge({ base, name, ref, origin }: RepositoryLog): Html {
-  const address = `${base}/repos/${name.full}/badge.svg?${new URLSearchParams({ ref }).toString()}`
+  const address = `${base}${repositoryPath(name)}/badge.svg?${new URLSearchParams({ ref }).toString()}`
   return html`<details>
     <summary>Badge</summary>
     <p><img src="${address}" alt="The state of ${visible(ref)}" /></p>
-    <pre tabindex="0"><code>[![${name.name}](${origin}${address})](${origin}${base}/repos/${name.full})</code></pre>
+    <pre tabindex="0"><code>[![${name.name}](${origin}${address})](${origin}${base}${repositoryPath(name)})</code></pre>
   </details>`
 }

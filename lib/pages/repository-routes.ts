@@ -4,7 +4,8 @@ import type { Route } from '../http/surface.js'
 import type { Repository } from '../contracts/repositories.js'
 import { repositoryName } from '../domain/repository-name.js'
 import type { ObjectId } from '../domain/object-id.js'
-import { pageAnswer } from './html/layout.js'
+import { repositoryPath, repositoryPattern } from '../http/page-paths.js'
+import { pageAnswer, redirect } from './html/layout.js'
 import { callerOf, frameOf, minuteNow, queryOf, skipOf, type PageContext } from './context.js'
 import { branchesPage } from './branches-page.js'
 import { shellHints } from './shell-hints.js'
@@ -17,18 +18,22 @@ export function repositoryRoutes(pageContext: PageContext): readonly Route[] {
     {
       name: 'page',
       method: 'GET',
-      path: /^\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)$/,
+      path: repositoryPattern(),
       operation: async (request) => {
         const frame = await frameOf(pageContext, request)
         const caller = callerOf(frame)
         const { owner = '', repo = '' } = request.params
-        const { name, repository } = await lists.find(caller, repositoryName(owner, repo))
+        const asked = repositoryName(owner, repo)
+        // Links on the page are read from its address.
+        if (asked?.name.includes('/') && repositoryPath(asked) !== request.path)
+          return redirect(base + repositoryPath(asked) + request.search)
+        const { name, repository } = await lists.find(caller, asked)
         const query = queryOf(request)
         const skip = skipOf(query)
-        const asked = query.get('ref') ?? ''
+        const askedRef = query.get('ref') ?? ''
         const [branches, { ref, start }] = await Promise.all([
           log.branches(repository),
-          startOf(pageContext, repository, asked),
+          startOf(pageContext, repository, askedRef),
         ])
         const commits = start ? await log.list(repository, start, { skip, limit: MAX_COMMITS + 1 }) : []
         const shown = commits.slice(0, MAX_COMMITS)
@@ -38,6 +43,7 @@ export function repositoryRoutes(pageContext: PageContext): readonly Route[] {
         const page = repositoryPage({
           base,
           name,
+          ...(repository.path !== undefined && { path: repository.path }),
           now: minuteNow(pageContext),
           ref,
           isEmpty: !start,
@@ -55,7 +61,7 @@ export function repositoryRoutes(pageContext: PageContext): readonly Route[] {
     {
       name: 'page',
       method: 'GET',
-      path: /^\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)\/branches$/,
+      path: repositoryPattern('/branches'),
       operation: async (request) => {
         const frame = await frameOf(pageContext, request)
         const caller = callerOf(frame)

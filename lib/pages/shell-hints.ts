@@ -8,12 +8,16 @@ export interface ShellHints {
   readonly folder: string
   /** What administers the service. */
   readonly command: string
+  /** Whether the visitor sits there, so that these are the real ones. */
+  readonly isAtTheMachine: boolean
 }
 
 /** As they are for whoever sits at the machine. */
 export function shellHints(pageContext: PageContext, request: Request): ShellHints {
-  const { folder, command } = isAtTheMachine(pageContext, request) ? pageContext : {}
+  const isHere = isAtTheMachine(pageContext, request)
+  const { folder, command } = isHere ? pageContext : {}
   return {
+    isAtTheMachine: isHere && folder !== undefined,
     folder: folder === undefined ? '/path/of/the/repositories' : shellWord(folder),
     command: command ?? '/path/of/commit-status/scripts/commit-status',
   }

@@ -5,6 +5,7 @@ import { errorMessage, SettingsError } from '../errors.js'
 import { isTrustedProxy } from '../http/client-address.js'
 import type { CompatibleApiName } from '../http/compatible/apis.js'
 import { isPathWithoutDoubleSlash } from '../http/public-address.js'
+import { isOwnerName } from '../domain/repository-name.js'
 import { isCommitUrl } from '../pages/commit-url.js'
 import { closest } from '../domain/closest.js'
 import { ruleText, Schema, type SchemaError } from '../domain/schema.js'
@@ -18,6 +19,8 @@ export interface Settings {
   readonly port: number
   /** Absolute path. */
   readonly repositories: string
+  /** Owns the repositories that stand at the top of that folder. */
+  readonly topOwner: string
   /** `level:` and an absolute path, or the URL of a database. */
   readonly store: string
   readonly trustedProxies: readonly string[]
@@ -64,6 +67,7 @@ const valid = new Schema<Settings>(schema, {
     'path-without-//': isPathWithoutDoubleSlash,
     'metrics-address': isMetricsAddress,
     'commit-url': isCommitUrl,
+    'owner-name': isOwnerName,
     'store-address': isStoreAddress,
   },
 })

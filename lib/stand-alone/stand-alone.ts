@@ -29,13 +29,14 @@ export async function startStandAlone(
 ): Promise<StandAlone> {
   const { clock = systemClock, command } = dependencies
   const logger = dependencies.logger ?? (await createLogger(settings.logLevel, process.stdout))
-  const { repositories, store, trustedProxies, tokenPrefix, authFailures, limits, cache } = settings
+  const { repositories, topOwner, store, trustedProxies, tokenPrefix, authFailures, limits, cache } = settings
   const { compatibleApis, giteaHosts, publicUrl } = settings
   const metrics = settings.metrics !== 'off'
   const pages = await ownPages(settings)
   let url = ''
   const options = {
     repositories,
+    topOwner,
     store,
     trustedProxies,
     tokenPrefix,

@@ -103,7 +103,7 @@ t.test('Rights are listed: all, those of an owner, those of a repository', async
 
 t.test('Repositories are listed by owner and name, and nothing else that stands in the folder', async (t) => {
   const { admin, repositories } = await startService(t)
-  t.strictSame(await admin.listRepositories(), { repositories: [], problems: [] })
+  t.strictSame(await admin.listRepositories(), { repositories: [], problems: [], skipped: [], skippedCount: 0 })
   for (const name of ['bob/x', 'alice/b-c', 'alice/b', 'alice/b.c'])
     await makeRepository(repositories, name, { public: name === 'alice/b' })
   for (const folder of [
@@ -116,8 +116,16 @@ t.test('Repositories are listed by owner and name, and nothing else that stands 
   ])
     mkdirSync(join(repositories, folder), { recursive: true })
   for (const file of ['file', 'alice/file.git']) writeFileSync(join(repositories, file), '')
-  const { repositories: listed, problems } = await admin.listRepositories()
+  const { repositories: listed, problems, skipped, skippedCount } = await admin.listRepositories()
   t.strictSame(problems, [])
+  t.strictSame(skipped, [
+    { path: '-x', reason: 'its name begins with -' },
+    { path: '.hidden', reason: 'its name begins with .' },
+    { path: 'alice/.x.git', reason: 'its name begins with .' },
+    { path: 'alice/x y.git', reason: 'a blank in its name' },
+    { path: 'alice/x.lock.git', reason: 'its name ends in .git or .lock' },
+  ])
+  t.equal(skippedCount, 5)
   t.strictSame(listed, [
     { repository: 'alice/b', visibility: 'public' },
     { repository: 'alice/b-c', visibility: 'private' },
@@ -359,8 +367,8 @@ const refusals: [asked: string, call: (admin: Administration) => Promise<unknown
   ],
   [
     'rights on a strange repository',
-    (admin) => admin.listAccess('a/b/c'),
-    '"a/b/c" is no repository name: <owner>/<repo>',
+    (admin) => admin.listAccess('a/b c'),
+    '"a/b c" is no repository name: <owner>/<repo>',
   ],
   [
     'visibility of a missing repository',
@@ -482,6 +490,7 @@ t.test('A long task without a service ends when its process is told to stop', as
   const { administration, close } = await openAdministration(
     {
       repositories: join(folder, 'repositories'),
+      topOwner: 'git',
       store: `level:${join(folder, 'store')}`,
       tokenPrefix: 'cst',
       limits: { tokens: 100 },

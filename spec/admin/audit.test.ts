@@ -43,7 +43,12 @@ t.test('An import or a prune that is ended early has a line, too, which counts w
     return {
       store,
       tokens,
-      admin: administrationOn(store, { tokens, logger, commits, repositories: new RepositoryFolder(t.testdirName) }),
+      admin: administrationOn(store, {
+        tokens,
+        logger,
+        commits,
+        repositories: new RepositoryFolder(t.testdirName, { topOwner: 'git' }),
+      }),
     }
   }
   t.testdir({})

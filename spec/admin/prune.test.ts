@@ -33,7 +33,13 @@ async function place(t: Test): Promise<Place> {
     commits.close()
     await store.close()
   })
-  return { folder, store, contents: store.contents, repositories: new RepositoryFolder(folder), commits }
+  return {
+    folder,
+    store,
+    contents: store.contents,
+    repositories: new RepositoryFolder(folder, { topOwner: 'git' }),
+    commits,
+  }
 }
 
 async function prune(
@@ -120,7 +126,7 @@ t.test('Where there is not one repository, none is taken for gone', async (t) =>
   const find = async (name: Parameters<RepositoryFolder['find']>[0]): Promise<Repository | undefined> => {
     rmSync(parts.folder, { recursive: true, force: true })
     mkdirSync(parts.folder)
-    return await new RepositoryFolder(parts.folder).find(name)
+    return await new RepositoryFolder(parts.folder, { topOwner: 'git' }).find(name)
   }
   await t.rejects(
     prune(
@@ -139,11 +145,11 @@ t.test('A repository that is another one by now, while others are there, is stil
   let looks = 0
   const find = async (name: Parameters<RepositoryFolder['find']>[0]): Promise<Repository | undefined> => {
     if (++looks === 2) renameSync(first, `${second}-elsewhere`)
-    return await new RepositoryFolder(parts.folder).find(name)
+    return await new RepositoryFolder(parts.folder, { topOwner: 'git' }).find(name)
   }
   t.match(
     await prune(
-      { ...parts, repositories: { find, list: () => new RepositoryFolder(parts.folder).list() } },
+      { ...parts, repositories: { find, list: () => new RepositoryFolder(parts.folder, { topOwner: 'git' }).list() } },
       { goneRepositories: true },
     ),
     { statuses: 2 },

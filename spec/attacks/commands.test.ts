@@ -29,7 +29,7 @@ t.test('Wrong use is exit status 2: a name, an id or a time that breaks its rule
     ['token', 'create', '../x'],
     ['token', 'create', ''],
     ['access', 'grant', '../x', 'bob', 'read'],
-    ['access', 'list', 'a/b/c'],
+    ['access', 'list', 'a/b//c'],
     ['repo', 'public', 'alice'],
     ['repo', 'rename', 'alice/x', 'alice/x.git'],
     ['status', 'list', 'alice/hello', 'HEAD..HEAD'],

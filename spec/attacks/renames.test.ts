@@ -15,7 +15,7 @@ class HeldRepositories implements Repositories {
   onHeld: (() => void) | undefined
 
   constructor(folder: string) {
-    this.#repositories = new RepositoryFolder(folder)
+    this.#repositories = new RepositoryFolder(folder, { topOwner: 'git' })
   }
 
   find: Repositories['find'] = async (...asked) => {

@@ -187,7 +187,7 @@ async function makeService(t: Test): Promise<{ service: StatusLists; store: Leve
   const errors: string[] = []
   const logger = { ...silentLogger, error: (_: object, message: string) => void errors.push(message) }
   const parts = {
-    repositories: new RepositoryFolder(repositories),
+    repositories: new RepositoryFolder(repositories, { topOwner: 'git' }),
     commits: new ConfirmedCommits(new CommitFinder()),
     store,
     policy: new GrantPolicy(store.grants),

@@ -1,10 +1,10 @@
-import { renameSync, symlinkSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { parseObjectId } from '../../lib/domain/object-id.js'
 import { LevelStore } from '../../lib/store/level/level-store.js'
 import { CommandPlace } from '../fixtures/command.js'
-import { makeRepository, makeRepositoryWithCommit } from '../fixtures/git.js'
+import { git, makeRepository, makeRepositoryWithCommit } from '../fixtures/git.js'
 import { repositoryNamed } from '../fixtures/names.js'
 import { reportOf } from '../fixtures/report.js'
 
@@ -94,9 +94,36 @@ t.test('An owner folder that cannot be read is named, and the others are listed'
   const expected = {
     status: 1,
     stdout: 'REPOSITORY  VISIBILITY\nalice/a     private\ncarol/c     private\n',
-    stderr: `commit-status: not listed: ELOOP: too many symbolic links encountered, scandir '${loop}'\n`,
+    stderr: `commit-status: not listed: ELOOP: too many symbolic links encountered, stat '${loop}'\n`,
   }
   t.strictSame(await place.run(['repo', 'list']), expected)
   await place.serve(t)
   t.strictSame(await place.run(['repo', 'list']), expected)
+})
+
+t.test('What lies there and is not served is named by repo list --skipped, by doctor, and at the start', async (t) => {
+  const place = new CommandPlace(t.testdir())
+  await makeRepositoryWithCommit(place.repositories, 'alice/hello')
+  await git('init', '--quiet', join(place.repositories, 'work'))
+  for (let number = 0; number < 21; number++)
+    mkdirSync(join(place.repositories, `a blank ${String(number).padStart(2, '0')}.git`))
+  const service = await place.serve(t)
+  const listed = await place.run(['repo', 'list'], { notes: true })
+  t.strictSame([listed.status, listed.stdout.trimEnd().split('\n').length], [0, 2])
+  t.equal(listed.stderr, 'commit-status: note: 22 in the folder are not served: see repo list --skipped\n')
+  const skipped = await place.run(['repo', 'list', '--skipped'])
+  t.equal(skipped.status, 0)
+  t.match(skipped.stdout, /^PATH +REASON\na blank 00\.git +a blank in its name\n/)
+  t.strictSame([skipped.stdout.trimEnd().split('\n').length, skipped.stderr], [21, 'commit-status: and 2 more\n'])
+  const [first = ''] = (await place.run(['repo', 'list', '--skipped', '--json'])).stdout.split('\n')
+  t.strictSame(JSON.parse(first), { path: 'a blank 00.git', reason: 'a blank in its name' })
+  t.match(
+    (await place.run(['doctor'])).stdout,
+    /^warn +repositories +not served: "a blank 00\.git" \(a blank in its name\), .*, and 2 more$/m,
+  )
+  rmSync(join(place.repositories, 'a blank 00.git'), { recursive: true })
+  rmSync(join(place.repositories, 'a blank 01.git'), { recursive: true })
+  t.match((await place.run(['doctor'])).stdout, /"work" \(a working tree, not a bare repository\)$/m)
+  const { stdout } = await service.end('SIGTERM')
+  t.match(stdout, /not served: \\"a blank 00\.git\\" \(a blank in its name\), .*, and 2 more/)
 })

@@ -20,7 +20,7 @@ async function shared(
 ): Promise<{ directory: string; mark: string; find: () => MaybePromise<Repository | undefined>; looks: () => number }> {
   const folder = t.testdir()
   const directory = await makeRepository(folder, 'alice/hello')
-  const repositories = new RepositoryFolder(folder, { pace })
+  const repositories = new RepositoryFolder(folder, { topOwner: 'git', pace })
   let looks = 0
   const lookUps = new CoalescedRepositories({
     find: (name) => {

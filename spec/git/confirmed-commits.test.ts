@@ -27,7 +27,7 @@ async function counted(t: Test): Promise<Counted> {
   const finder = new CommitFinder({ comparesIdentities: true })
   t.teardown(() => finder.close())
   const state: Counted = {
-    folder: new RepositoryFolder(root),
+    folder: new RepositoryFolder(root, { topOwner: 'git' }),
     directory,
     commit,
     lookUps: 0,

@@ -102,7 +102,7 @@ t.test('What the service may not look into cannot be looked up, and is not missi
     const { directory } = await makeRepositoryWithHistory(folder, repository)
     chmodSync(directory, 0o755)
   }
-  const repositories = new RepositoryFolder(folder)
+  const repositories = new RepositoryFolder(folder, { topOwner: 'git' })
   const [alice, bob] = ['alice', 'bob'].map((owner) => repositoryName(owner, 'hello')) as [
     RepositoryName,
     RepositoryName,

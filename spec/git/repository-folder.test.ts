@@ -24,7 +24,7 @@ const hello = nameOf('alice', 'hello')
 t.test('<repositories>/<owner>/<repo>.git is the repository <owner>/<repo>', async (t) => {
   const folder = t.testdir()
   const directory = await makeRepository(folder, 'alice/hello')
-  const repositories = new RepositoryFolder(folder)
+  const repositories = new RepositoryFolder(folder, { topOwner: 'git' })
   t.match(await repositories.find(hello), { directory, public: false })
   t.equal(await repositories.find(nameOf('alice', 'Hello')), undefined, 'letter case counts')
   t.equal(await repositories.find(nameOf('alice', 'other')), undefined)
@@ -34,12 +34,15 @@ t.test('<repositories>/<owner>/<repo>.git is the repository <owner>/<repo>', asy
 t.test('The directory of a repository is an absolute path', async (t) => {
   const folder = t.testdir()
   const directory = await makeRepository(folder, 'alice/hello')
-  t.equal((await new RepositoryFolder(relative(process.cwd(), folder)).find(hello))?.directory, directory)
+  t.equal(
+    (await new RepositoryFolder(relative(process.cwd(), folder), { topOwner: 'git' }).find(hello))?.directory,
+    directory,
+  )
 })
 
 t.test('A repository that comes or goes is seen at once', async (t) => {
   const folder = t.testdir()
-  const repositories = new RepositoryFolder(folder)
+  const repositories = new RepositoryFolder(folder, { topOwner: 'git' })
   t.equal(await repositories.find(hello), undefined)
   const directory = await makeRepository(folder, 'alice/hello')
   t.ok(await repositories.find(hello))
@@ -62,7 +65,7 @@ t.test('Whoever may see public ones only is told of a private one as of a missin
       statSync: (path) => looked(path, fileSystem.statSync(path)),
       existsSync: (path) => looked(path, fileSystem.existsSync(path)),
     }
-    const repositories = new RepositoryFolder(folder, { files, pace })
+    const repositories = new RepositoryFolder(folder, { topOwner: 'git', files, pace })
     const looksOf = async (name: string): Promise<string[]> => {
       t.equal(await repositories.find(nameOf('alice', name), 'public'), undefined)
       return looks.splice(0).map((path) => path.replace(name, 'NAME'))
@@ -77,7 +80,10 @@ t.test('Whoever may see public ones only is told of a private one as of a missin
 t.test('A repository is public exactly while git-daemon-export-ok stands in it', async (t) => {
   const folder = t.testdir()
   const directory = await makeRepository(folder, 'alice/hello')
-  const [mark, repositories] = [join(directory, 'git-daemon-export-ok'), new RepositoryFolder(folder)]
+  const [mark, repositories] = [
+    join(directory, 'git-daemon-export-ok'),
+    new RepositoryFolder(folder, { topOwner: 'git' }),
+  ]
   for (let round = 0; round < 3; round++) {
     t.equal((await repositories.find(hello))?.public, false)
     writeFileSync(mark, '')
@@ -101,7 +107,7 @@ t.test('A repository may be a link to one; a link in a circle cannot be looked u
   const folder = t.testdir({ alice: {} })
   const elsewhere = await makeRepository(folder, 'elsewhere/hello', { public: true })
   symlinkSync(elsewhere, join(folder, 'alice/hello.git'))
-  const repositories = new RepositoryFolder(folder)
+  const repositories = new RepositoryFolder(folder, { topOwner: 'git' })
   t.match(await repositories.find(hello), { directory: join(folder, 'alice/hello.git'), public: true })
   symlinkSync('circle.git', join(folder, 'alice/circle.git'))
   await t.rejects(async () => await repositories.find(nameOf('alice', 'circle')), { code: 'ELOOP' })
@@ -115,7 +121,7 @@ t.test(
       bob: '',
       'carol.git': { HEAD: '' },
     })
-    const repositories = new RepositoryFolder(folder)
+    const repositories = new RepositoryFolder(folder, { topOwner: 'git' })
     t.equal(await repositories.find(nameOf('alice', 'file')), undefined)
     t.equal(await repositories.find(nameOf('alice', 'plain')), undefined)
     t.equal(await repositories.find(nameOf('bob', 'hello')), undefined, 'an owner that is a file')
@@ -158,7 +164,7 @@ t.test('The list is in the order of owner and name, and has what find() finds', 
   ])
     mkdirSync(join(folder, `${name}.git`), { recursive: true })
   writeFileSync(join(folder, 'bob/10.git/git-daemon-export-ok'), '')
-  const listed = await listOf(new RepositoryFolder(folder))
+  const listed = await listOf(new RepositoryFolder(folder, { topOwner: 'git' }))
   t.strictSame(Object.keys(listed), names)
   t.strictSame(
     Object.keys(listed).filter((name) => listed[name]),
@@ -168,14 +174,17 @@ t.test('The list is in the order of owner and name, and has what find() finds', 
 
 t.test('The list of a folder without repositories is empty; without the folder there is none', async (t) => {
   const folder = t.testdir({ alice: {} })
-  t.strictSame(await listOf(new RepositoryFolder(folder)), {})
-  await t.rejects(listOf(new RepositoryFolder(join(folder, 'missing'))), { code: 'ENOENT' })
+  t.strictSame(await listOf(new RepositoryFolder(folder, { topOwner: 'git' })), {})
+  await t.rejects(listOf(new RepositoryFolder(join(folder, 'missing'), { topOwner: 'git' })), { code: 'ENOENT' })
 })
 
 t.test('A repository is made public and private, more than once, and without harm to the mark', async (t) => {
   const folder = t.testdir()
   const directory = await makeRepository(folder, 'alice/hello')
-  const [mark, repositories] = [join(directory, 'git-daemon-export-ok'), new RepositoryFolder(folder)]
+  const [mark, repositories] = [
+    join(directory, 'git-daemon-export-ok'),
+    new RepositoryFolder(folder, { topOwner: 'git' }),
+  ]
   for (const isPublic of [true, true, false, false, true]) {
     t.equal(await repositories.setPublic(hello, isPublic), true)
     t.equal((await repositories.find(hello))?.public, isPublic)
@@ -199,7 +208,10 @@ t.test('Looked up without waiting or with, a repository is the same, and so is w
   await makeRepository(folder, 'alice/open', { public: true })
   const circle = join(folder, 'alice/circle.git')
   symlinkSync(circle, circle)
-  const [quick, slow] = [new RepositoryFolder(folder), new RepositoryFolder(folder, { pace: slowPace() })]
+  const [quick, slow] = [
+    new RepositoryFolder(folder, { topOwner: 'git' }),
+    new RepositoryFolder(folder, { topOwner: 'git', pace: slowPace() }),
+  ]
   for (const name of ['hello', 'open', 'file', 'folder', 'missing']) {
     const [found, later] = [quick.find(nameOf('alice', name)), slow.find(nameOf('alice', name))]
     t.notOk(found instanceof Promise)
@@ -223,7 +235,7 @@ t.test('A file system that answers slowly is waited for once, and then holds up 
       return fileSystem.statSync(path)
     },
   }
-  const repositories = new RepositoryFolder(folder, { files, pace: new SyncWhileFast(() => now) })
+  const repositories = new RepositoryFolder(folder, { topOwner: 'git', files, pace: new SyncWhileFast(() => now) })
   t.notOk(repositories.find(hello) instanceof Promise)
   t.equal(synchronous, 2)
   for (let time = 0; time < 100; time++) t.match(await repositories.find(hello), { public: false })
@@ -234,7 +246,7 @@ t.test('What cannot be read ends a listing, or is told to who asks for it', asyn
   const folder = t.testdir()
   await makeRepository(folder, 'alice/hello')
   for (const loop of [join(folder, 'bob'), join(folder, 'alice/a.git')]) symlinkSync(loop, loop)
-  const repositories = new RepositoryFolder(folder)
+  const repositories = new RepositoryFolder(folder, { topOwner: 'git' })
   await t.rejects(listOf(repositories), { code: 'ELOOP' })
   const [listed, told]: [string[], unknown[]] = [[], []]
   for await (const { name } of repositories.list((error) => told.push(error))) listed.push(name.full)

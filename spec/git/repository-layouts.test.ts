@@ -12,7 +12,9 @@ const paces = () => [new SyncWhileFast(), slowPace()]
 
 async function whereIs(folder: string, name: string, only?: 'public'): Promise<string | undefined> {
   const found = await Promise.all(
-    paces().map(async (pace) => await new RepositoryFolder(folder, { pace }).find(repositoryNamed(name), only)),
+    paces().map(
+      async (pace) => await new RepositoryFolder(folder, { topOwner: 'git', pace }).find(repositoryNamed(name), only),
+    ),
   )
   const [one, other] = found.map((each) => each?.directory.slice(folder.length + 1))
   if (one !== other) throw new Error(`${name} is at ${one ?? 'no place'}, and at ${other ?? 'no place'}`)
@@ -20,7 +22,7 @@ async function whereIs(folder: string, name: string, only?: 'public'): Promise<s
 }
 
 async function namesIn(folder: string): Promise<string[]> {
-  return (await new RepositoryFolder(folder).names()).map(({ full }) => full)
+  return (await new RepositoryFolder(folder, { topOwner: 'git' }).names()).map(({ full }) => full)
 }
 
 async function made(folder: string, ...paths: readonly string[]): Promise<void> {
@@ -70,7 +72,7 @@ t.test('Eight levels, and no more', async (t) => {
   const eight = ['1/2/3/4/5/6/7/8', '1/2/3/4/5/6/7/x']
   t.strictSame(await namesIn(folder), eight)
   for (const name of eight) t.ok(await whereIs(folder, name), name)
-  const { skipped } = await new RepositoryFolder(folder).listing()
+  const { skipped } = await new RepositoryFolder(folder, { topOwner: 'git' }).listing()
   t.strictSame(skipped, [
     { path: '1/2/3/4/5/6/7/y/9.git', reason: 'deeper than 8 folders' },
     { path: '1/2/3/4/5/6/7/z/9', reason: 'deeper than 8 folders' },
@@ -83,7 +85,7 @@ t.test('Of two with one name the earlier line of the list wins, and the other is
   await made(folder, ...order)
   for (const [index, place] of order.entries()) {
     t.equal(await whereIs(folder, 'git/x'), place)
-    const { found, skipped } = await new RepositoryFolder(folder).listing()
+    const { found, skipped } = await new RepositoryFolder(folder, { topOwner: 'git' }).listing()
     t.strictSame(
       found.map(({ name, directory }) => [name.full, directory]),
       [['git/x', join(folder, place)]],
@@ -130,7 +132,7 @@ t.test('Nor inside a working tree, of which a commit may hold a folder like one'
   await made(folder, 'team/work/vendor/x.git', 'team/work/y')
   t.strictSame(await namesIn(folder), [])
   for (const name of ['team/work', 'team/work/vendor/x', 'team/work/y']) t.equal(await whereIs(folder, name), undefined)
-  const { skipped } = await new RepositoryFolder(folder).listing()
+  const { skipped } = await new RepositoryFolder(folder, { topOwner: 'git' }).listing()
   t.strictSame(skipped, [{ path: 'team/work', reason: 'a working tree, not a bare repository' }])
 })
 
@@ -148,7 +150,7 @@ t.test('What lies there and is not served is named, each with its reason', async
     `${'a'.repeat(101)}.git`,
     'ok.git',
   )
-  const { found, skipped } = await new RepositoryFolder(folder).listing()
+  const { found, skipped } = await new RepositoryFolder(folder, { topOwner: 'git' }).listing()
   t.equal(found.length, 1)
   t.strictSame(skipped, [
     { path: '-dash.git', reason: 'its name begins with -' },
@@ -165,14 +167,14 @@ t.test('What lies there and is not served is named, each with its reason', async
 t.test('What cannot be read is named too', async (t) => {
   const folder = t.testdir({ team: {} })
   symlinkSync('loop', join(folder, 'team/loop'))
-  const { skipped } = await new RepositoryFolder(folder).listing(() => undefined)
+  const { skipped } = await new RepositoryFolder(folder, { topOwner: 'git' }).listing(() => undefined)
   t.strictSame(skipped, [{ path: 'team/loop', reason: 'it cannot be read by the user of the service' }])
 })
 
 t.test('A folder of repositories that is one itself has none', async (t) => {
   const folder = t.testdir()
   await made(folder, '.', 'x.git')
-  const { found, skipped } = await new RepositoryFolder(folder).listing()
+  const { found, skipped } = await new RepositoryFolder(folder, { topOwner: 'git' }).listing()
   t.strictSame(found, [])
   t.match(skipped, [{ path: '', reason: 'it is a repository itself, in which no others are looked for' }])
 })
@@ -219,7 +221,10 @@ async function looksFor(folder: string, name: string, pace: SyncWhileFast): Prom
     statSync: (path) => looked(path, fileSystem.statSync(path)),
     existsSync: (path) => looked(path, fileSystem.existsSync(path)),
   }
-  const found = await new RepositoryFolder(folder, { files, pace }).find(repositoryNamed(name), 'public')
+  const found = await new RepositoryFolder(folder, { topOwner: 'git', files, pace }).find(
+    repositoryNamed(name),
+    'public',
+  )
   if (found) throw new Error(`${name} is not private`)
   return looks
 }
@@ -238,7 +243,7 @@ t.test('The git server knows a repository by its path', async (t) => {
     'second.git',
   )
   for (const pace of paces()) {
-    const repositories = new RepositoryFolder(folder, { pace })
+    const repositories = new RepositoryFolder(folder, { topOwner: 'git', pace })
     const names = {
       'git/project': 'project',
       'git/plain': 'plain',
@@ -258,7 +263,7 @@ t.test('The git server knows a repository by its path', async (t) => {
 t.test('Wherever it lies, one is made public, private and renamed', async (t) => {
   const folder = t.testdir()
   await made(folder, 'project.git', 'team/sub/deep.git', 'plain')
-  const repositories = new RepositoryFolder(folder)
+  const repositories = new RepositoryFolder(folder, { topOwner: 'git' })
   for (const [name, place] of [
     ['git/project', 'project.git'],
     ['team/sub/deep', 'team/sub/deep.git'],

@@ -320,7 +320,7 @@ t.test('A report through another instance is seen within a second', { skip: isMi
   }
   t.ok(Math.min(...took) < 1500, took.join())
   const opened = await openAdministration(
-    { repositories: one.repositories, store, tokenPrefix: 'cst', limits: { tokens: 100 } },
+    { repositories: one.repositories, topOwner: 'git', store, tokenPrefix: 'cst', limits: { tokens: 100 } },
     { auditLogger: silentLogger },
   )
   const etag = (await one.list('alice/hello', sha)).headers.get('etag') ?? ''

@@ -80,7 +80,13 @@ t.test('With it, the host tells who looks', async (t) => {
 t.test('A home page that shows no repository names no way to sign in by links where there is none', async (t) => {
   const { text } = await visit(await host(t, { session, signInUrl: '/login' }), '/')
   t.match(text, /TOKEN=\$\(.* token create alice/)
+  t.match(text, 'Bare repositories are looked for in <code>/', 'to who sits at the machine')
   t.notMatch(text, 'sign-in alice')
+})
+
+t.test('Nor where repositories are looked for, to others', async (t) => {
+  const place = await host(t, { session, signInUrl: '/login' })
+  t.notMatch((await visit(place, '/', { headers: { 'X-Forwarded-For': '192.0.2.1' } })).text, 'are looked for in')
 })
 
 t.test("Nor a command that makes tokens, where tokens are the host's", async (t) => {

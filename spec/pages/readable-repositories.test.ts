@@ -7,7 +7,7 @@ t.test('Whoever asks while the folder is read shares the answer', async (t) => {
   const folder = t.testdir()
   await makeRepository(folder, 'alice/hello', { public: true })
   await makeRepository(folder, 'alice/secret')
-  const repositories = new RepositoryFolder(folder)
+  const repositories = new RepositoryFolder(folder, { topOwner: 'git' })
   let read = 0
   const list = () => {
     read++

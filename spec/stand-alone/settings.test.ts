@@ -11,6 +11,7 @@ const defaults: Settings = {
   host: '127.0.0.1',
   port: 8080,
   repositories: '/srv/commit-status/data/repositories',
+  topOwner: 'git',
   store: 'level:/srv/commit-status/data/store',
   trustedProxies: [],
   pages: 'on',

@@ -1,3 +1,7 @@
+import type { RepositoryName } from '../../domain/repository-name.js'
+import type { VisibleRepository } from '../../service/repository-access.js'
+import { repositoryPath } from '../page-paths.js'
+
 /** Times to the second: some clients fail on more. */
 export function toSecond(time: string): string {
   return `${time.slice(0, 19)}Z`
@@ -27,13 +31,14 @@ export function hostOf(url: string): string {
 }
 
 /** Where a repository is cloned from with SSH, and over HTTP. Whether something answers there is the git server's. */
-export function cloneUrls(root: string, fullName: string) {
-  return { ssh: `ssh://git@${hostOf(root)}/${fullName}.git`, http: `${root}/${fullName}.git` }
+export function cloneUrls(root: string, { name, repository }: VisibleRepository) {
+  const { path = `${name.full}.git` } = repository
+  return { ssh: `ssh://git@${hostOf(root)}/${path}`, http: `${root}/${path}` }
 }
 
 /** The page of a commit. */
-export function commitPageUrl(root: string, fullName: string, sha: string): string {
-  return `${root}/repos/${fullName}/commits/${sha}`
+export function commitPageUrl(root: string, name: RepositoryName, sha: string): string {
+  return `${root}${repositoryPath(name)}/commits/${sha}`
 }
 
 /** The time of what nobody knows the time of: people, above all. */

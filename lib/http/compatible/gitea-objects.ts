@@ -189,7 +189,7 @@ export function repositoryObject(
 ): GiteaRepository {
   const { name, repository, access } = found
   const [id, url, html] = [nameNumber(name.full), repositoryUrl(call, found), `${call.root}/${name.full}`]
-  const clone = cloneUrls(call.root, name.full)
+  const clone = cloneUrls(call.root, found)
   return {
     id,
     owner: personObject(call, name.owner),

@@ -68,7 +68,7 @@ export function nameOf({ params }: Call): RepositoryName | undefined {
 }
 
 export function repositoryUrl({ base }: Pick<Call, 'base'>, { name }: VisibleRepository): string {
-  return `${base}/repos/${name.full}`
+  return `${base}/repos/${name.escaped}`
 }
 
 /** Reports, lists and combined states, at the addresses that GitHub has them at and others have taken from it. */

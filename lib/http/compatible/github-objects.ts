@@ -4,6 +4,7 @@ import type { ReportedStatus } from '../../domain/status-list.js'
 import type { CommitContent, Signature } from '../../git/commit-content.js'
 import type { VisibleRepository } from '../../service/repository-access.js'
 import type { Call } from './api.js'
+import type { RepositoryName } from '../../domain/repository-name.js'
 import { cloneUrls, commitPageUrl, segment, timeOf, toSecond, UNKNOWN_TIME } from './formats.js'
 import { repositoryUrl, type Maker } from './github-like.js'
 import { nameNumber, reportNumber } from './numbers.js'
@@ -156,7 +157,7 @@ function repositoryObject(call: Call, found: VisibleRepository, branch: string) 
 
 /** @param born when its folder was made */
 export function fullRepositoryObject(call: Call, found: VisibleRepository, branch: string, born: string) {
-  const clone = cloneUrls(call.root, found.name.full)
+  const clone = cloneUrls(call.root, found)
   const repository = repositoryObject(call, found, branch)
   return {
     ...repository,
@@ -195,7 +196,7 @@ export function fullRepositoryObject(call: Call, found: VisibleRepository, branc
 export interface CommitPlace {
   readonly repositoryUrl: string
   readonly root: string
-  readonly name: string
+  readonly name: RepositoryName
 }
 
 /** A commit as GitHub's repositories have it. */

@@ -97,7 +97,7 @@ interface GitlabProject {
     readonly id: number
     readonly name: string
     readonly path: string
-    readonly kind: 'user'
+    readonly kind: 'user' | 'group'
     readonly full_path: string
     readonly parent_id: number | null
   }
@@ -141,16 +141,19 @@ export function personObject({ root }: Call, username: string): GitlabUser {
 /** @param born when its folder was made */
 export function projectObject(
   { root }: Call,
-  { name, repository, access }: VisibleRepository,
+  found: VisibleRepository,
   { id, branch, born }: { readonly id: number; readonly branch: string; readonly born: string },
 ): GitlabProject {
-  const clone = cloneUrls(root, name.full)
+  const { name, repository, access } = found
+  const [last = '', ...folders] = name.full.split('/').reverse()
+  const namespace = folders.reverse()
+  const clone = cloneUrls(root, found)
   return {
     id,
-    name: name.name,
-    name_with_namespace: `${name.owner} / ${name.name}`,
+    name: last,
+    name_with_namespace: [...namespace, last].join(' / '),
     description: null,
-    path: name.name,
+    path: last,
     path_with_namespace: name.full,
     created_at: born,
     default_branch: branch,
@@ -166,12 +169,12 @@ export function projectObject(
     last_activity_at: born,
     visibility: repository.public ? 'public' : 'private',
     namespace: {
-      id: nameNumber(name.owner),
-      name: name.owner,
-      path: name.owner,
-      kind: 'user',
-      full_path: name.owner,
-      parent_id: null,
+      id: nameNumber(namespace.join('/')),
+      name: namespace.at(-1) ?? '',
+      path: namespace.at(-1) ?? '',
+      kind: namespace.length === 1 ? 'user' : 'group',
+      full_path: namespace.join('/'),
+      parent_id: namespace.length === 1 ? null : nameNumber(namespace.slice(0, -1).join('/')),
     },
     permissions: { project_access: { access_level: access === 'write' ? 40 : 20 }, group_access: null },
   }
@@ -199,7 +202,7 @@ export function commitObject(
       sha,
       ref: branch,
       status: state,
-      web_url: commitPageUrl(root, name.full, sha),
+      web_url: commitPageUrl(root, name, sha),
       created_at: span.first,
       updated_at: span.last,
     }

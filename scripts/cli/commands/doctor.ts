@@ -36,7 +36,7 @@ export function doctorCommand(program: Command, io: Io): void {
       }
       const { settings } = given
       say(service.sources(given))
-      say(await machine.repositories(settings.repositories, git))
+      say(await machine.repositories(settings, git))
       say(await service.store(settings.store))
       const folders = new Set([settings.repositories, levelFolder(settings.store) ?? settings.repositories])
       for (const folder of folders) say(await machine.freeSpace(folder))

@@ -7,7 +7,7 @@ import { errorMessage } from '../../../lib/errors.js'
 import { administer } from '../administration/administer.js'
 import { counted } from '../terminal/counted.js'
 import { explain } from '../terminal/help.js'
-import { printLine, warn, type Io } from '../terminal/io.js'
+import { note, printLine, warn, type Io } from '../terminal/io.js'
 import { printRecords } from '../terminal/output.js'
 import { visible } from '../terminal/visible.js'
 
@@ -21,13 +21,19 @@ export function repoCommand(program: Command, io: Io): void {
     .command('list')
     .description('list the repositories of the folder')
     .option('--json', 'print a JSON object for each')
-    .action(async (options: { json?: true }, command: Command) => {
-      const { repositories, problems } = await administer(
+    .option('--skipped', 'list what lies in the folder and is not served, with the reason')
+    .action(async (options: { json?: true; skipped?: true }, command: Command) => {
+      const { repositories, problems, skipped, skippedCount } = await administer(
         io,
         command,
         async (administration) => await administration.listRepositories(),
         'empty',
       )
+      if (options.skipped) {
+        printRecords(io, skipped, { PATH: ({ path }) => path || '.', REASON: ({ reason }) => reason }, options.json)
+        if (skippedCount > skipped.length) warn(io, `and ${skippedCount - skipped.length} more`)
+        return
+      }
       printRecords(
         io,
         repositories,
@@ -36,10 +42,14 @@ export function repoCommand(program: Command, io: Io): void {
       )
       for (const problem of problems) warn(io, `not listed: ${visible(problem)}`)
       if (problems.length > 0) io.exitCode = 1
+      if (skippedCount > 0) note(io, `${skippedCount} in the folder are not served: see repo list --skipped`)
     })
   explain(list, {
-    more: ['What cannot be read is named on standard error, the rest is listed, and the exit status is 1.'],
-    examples: ['commit-status repo list'],
+    more: [
+      'What cannot be read is named on standard error, the rest is listed, and the exit status is 1.',
+      'With --skipped the first 20 are listed, and how many more there are stands on standard error.',
+    ],
+    examples: ['commit-status repo list', 'commit-status repo list --skipped'],
   })
 
   for (const visibility of ['public', 'private'] as const) {

@@ -5,6 +5,8 @@ import { errorMessage } from '../../../lib/errors.js'
 import { loadLibgit2 } from '../../../lib/git/nodegit.js'
 import { isTooOld, neededGit } from '../../../lib/git/needed-git.js'
 import { RepositoryFolder } from '../../../lib/git/repository-folder.js'
+import { skippedText } from '../../../lib/git/repository-listing.js'
+import type { Settings } from '../../../lib/stand-alone/settings.js'
 import { versionText } from '../terminal/version.js'
 import { doubtful, ok, wrong, type Finding } from './findings.js'
 
@@ -35,33 +37,38 @@ export async function programs(): Promise<{ findings: Finding[]; git: string | u
   return { findings, git }
 }
 
-/** What can be read in the folder of the repositories, and whether the installed git knows their formats. */
-export async function repositories(folder: string, git: string | undefined): Promise<Finding[]> {
+/**
+ * What can be read in the folder of the repositories, what lies there and is not served, and whether the installed git
+ * knows their formats.
+ */
+export async function repositories(
+  { repositories: folder, topOwner }: Pick<Settings, 'repositories' | 'topOwner'>,
+  git: string | undefined,
+): Promise<Finding[]> {
   const problems: string[] = []
   const old: string[] = []
-  let count = 0
+  const note = (error: unknown): undefined => {
+    problems.push(errorMessage(error))
+  }
   try {
-    const found = new RepositoryFolder(folder)
-    for await (const { name } of found.list((error) => void problems.push(errorMessage(error)))) {
-      if (++count > MAX_REPOSITORIES) break
-      const needed = await neededGit(`${found.path}/${name.full}.git`).catch((error: unknown) => {
-        problems.push(errorMessage(error))
-        return undefined
-      })
+    const { found, skipped } = await new RepositoryFolder(folder, { topOwner }).listing(note)
+    for (const { name, directory } of found.slice(0, MAX_REPOSITORIES)) {
+      const needed = await neededGit(directory).catch(note)
       if (needed && git !== undefined && isTooOld(git, needed))
         old.push(`${name.full} (extensions.${needed.extension} needs git ${needed.version ?? 'of a later version'})`)
     }
+    const counted = found.length.toLocaleString('en')
+    return [
+      found.length === 0
+        ? doubtful('repositories', `there is no bare repository in ${folder}`)
+        : ok('repositories', `${counted} in ${folder}`),
+      ...(skipped.length > 0 ? [doubtful('repositories', skippedText(skipped))] : []),
+      ...(problems.length > 0 ? [wrong('repositories', `cannot be read: ${some(problems)}`)] : []),
+      ...(old.length > 0 ? [wrong('repositories', `the installed git is too old for ${some(old)}`)] : []),
+    ]
   } catch (error) {
     return [wrong('repositories', errorMessage(error))]
   }
-  const counted = count > MAX_REPOSITORIES ? `more than ${MAX_REPOSITORIES}` : String(count)
-  return [
-    count === 0
-      ? doubtful('repositories', `${folder} has none that is <owner>/<repo>.git`)
-      : ok('repositories', `${counted} in ${folder}`),
-    ...(problems.length > 0 ? [wrong('repositories', `cannot be read: ${some(problems)}`)] : []),
-    ...(old.length > 0 ? [wrong('repositories', `the installed git is too old for ${some(old)}`)] : []),
-  ]
 }
 
 /** How much room is left where a folder is. */
