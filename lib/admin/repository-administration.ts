@@ -81,7 +81,7 @@ export function repositoryAdministration(dependencies: AdministrationDependencie
       }
       const { owner, repository }: Partial<ReturnType<typeof grantTarget>> = on === null ? {} : grantTarget(on)
       if (repository) {
-        const found = await settle(() => folder.find(repository))
+        const found = await settle(async () => (await folder.find(repository)) ?? (await folder.check()))
         if ('error' in found) note(found.error)
         else if (found.value) add(repository, found.value.public)
         return { repositories, problems, skipped: [], skippedCount: 0 }

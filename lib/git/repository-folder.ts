@@ -38,7 +38,8 @@ export interface RepositoryFolderOptions {
  * - a bare repository in a folder without `.git` at its end
  */
 export class RepositoryFolder implements MaybeSync<Repositories> {
-  readonly #folder: string
+  /** Absolute. */
+  readonly path: string
   readonly #topOwner: string
   readonly #files: FileSystem
   readonly #reads: SyncWhileFast
@@ -46,7 +47,7 @@ export class RepositoryFolder implements MaybeSync<Repositories> {
   readonly #now: Looks
 
   constructor(folder: string, { topOwner, files = fileSystem, pace = new SyncWhileFast() }: RepositoryFolderOptions) {
-    this.#folder = resolve(folder)
+    this.path = resolve(folder)
     this.#topOwner = topOwner
     this.#files = files
     this.#reads = pace
@@ -62,8 +63,9 @@ export class RepositoryFolder implements MaybeSync<Repositories> {
     }
   }
 
-  get path(): string {
-    return this.#folder
+  /** @throws when the folder itself cannot be looked at */
+  async check(): Promise<undefined> {
+    await this.#files.stat(this.path)
   }
 
   /** Whoever may see public ones only learns of a private one as much, and as fast, as of a missing one. */
@@ -80,11 +82,7 @@ export class RepositoryFolder implements MaybeSync<Repositories> {
    */
   gitName({ owner, name, full }: RepositoryName): MaybePromise<string> {
     if (owner !== this.#topOwner || name.includes('/')) return full
-    const [inOwner, top, bare] = [
-      `${this.#folder}/${full}.git`,
-      `${this.#folder}/${name}.git`,
-      `${this.#folder}/${full}`,
-    ]
+    const [inOwner, top, bare] = [`${this.path}/${full}.git`, `${this.path}/${name}.git`, `${this.path}/${full}`]
     const nameOf = (there: readonly StatResult[]): string => {
       const [isInOwner, isTop, isBare] = there.map((look) => certain(look) !== undefined)
       return isInOwner || (isBare && !isTop) ? full : name
@@ -101,7 +99,7 @@ export class RepositoryFolder implements MaybeSync<Repositories> {
    * @param owner whose repositories alone are listed
    */
   async listing(onUnreadable = rethrow, owner?: string): Promise<Listing> {
-    return await listRepositories(this.#folder, { topOwner: this.#topOwner, owner, onUnreadable })
+    return await listRepositories(this.path, { topOwner: this.#topOwner, owner, onUnreadable })
   }
 
   /** `false` also where it cannot be determined. */
@@ -168,14 +166,14 @@ export class RepositoryFolder implements MaybeSync<Repositories> {
 
   #place(path: string, above: readonly string[], isNamed: boolean): Place {
     // No part of a name leads elsewhere, and `join` is dear.
-    return { path, directory: `${this.#folder}/${path}`, above, isNamed }
+    return { path, directory: `${this.path}/${path}`, above, isNamed }
   }
 
   /** The folders between that of all repositories and one. */
   #above(full: string): string[] {
     const above: string[] = []
     for (let end = full.indexOf('/'); end !== -1; end = full.indexOf('/', end + 1))
-      above.push(`${this.#folder}/${full.slice(0, end)}`)
+      above.push(`${this.path}/${full.slice(0, end)}`)
     return above
   }
 }

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { parseObjectId } from '../../lib/domain/object-id.js'
 import { parseFields, parseShape, parseState } from '../../lib/domain/report.js'
-import { isOwnerName } from '../../lib/domain/repository-name.js'
+import { HOST_USER, isUserName } from '../../lib/domain/repository-name.js'
 import { DURATION } from '../../lib/domain/verdict/duration.js'
 import { MAX_REQUIRED, verdictRule, type VerdictQuery } from '../../lib/domain/verdict/rule.js'
 import { hostCommit } from '../fixtures/hosted-commit.js'
@@ -122,7 +122,11 @@ t.test('An address that the document allows is one, and usual ones are allowed',
 t.test('A parameter that the document allows keeps the rule, and breaks it where the document does not', (t) => {
   const many = fc.array(fc.constantFrom('*', 'a', ' '), { maxLength: 260 }).map((parts) => parts.join(''))
   const length = fc.oneof(fc.stringMatching(DURATION), fc.stringMatching(/^0*\d{0,7}[smhdw]?$/), fc.string())
-  const name = fc.oneof(fc.stringMatching(/^[\w.-]{0,102}$/), fc.string())
+  const name = fc.oneof(
+    fc.stringMatching(/^[\w.+@~,=-]{0,102}$/),
+    fc.stringMatching(/^\w{1,3}\.(?:git|lock|x)$/),
+    fc.string(),
+  )
   const hex = fc.stringMatching(/^[0-9a-fA-F]*$/)
   const id = fc
     .tuple(hex, fc.constantFrom(39, 40, 41, 63, 64, 65))
@@ -137,7 +141,8 @@ t.test('A parameter that the document allows keeps the rule, and breaks it where
       (text) => isRule({ require: Array<string>(MAX_REQUIRED).fill(text) }),
     ],
     ['getVerdict', 'by', texts(255), (text) => isRule({ by: [text] })],
-    ['listStatuses', 'owner', name, isOwnerName],
+    // What ends in `.git` or `.lock` is allowed, and owns nothing.
+    ['listStatuses', 'owner', name, (text) => text === HOST_USER || isUserName(text)],
     ['listStatuses', 'sha', fc.oneof(id, hex), (text) => parseObjectId(text) !== undefined],
     ['listStates', 'sha', fc.oneof(id, hex), (text) => parseObjectId(text) !== undefined],
   ]

@@ -131,6 +131,7 @@ t.test('Every setting can be set in the file and in the environment', async (t) 
     host: ['::1', '::1'],
     port: ['0', 0],
     repositories: ['/srv/git', '/srv/git'],
+    topOwner: ['us', 'us'],
     store: ['level:/srv/store', 'level:/srv/store'],
     trustedProxies: ['10.0.0.0/8, ::1 ,192.0.2.1', ['10.0.0.0/8', '::1', '192.0.2.1']],
     pages: ['off', 'off'],
@@ -209,6 +210,11 @@ const bounds: [environment: string, accepted: string[], refused: string[]][] = [
   ['COMMIT_STATUS_HOST', ['h', 'h'.repeat(255)], ['', 'h'.repeat(256)]],
   ['COMMIT_STATUS_PORT', ['0', '1', '65535'], ['', '-1', '65536', '80 ', '8e1', '0x50', '80.0', 'http']],
   ['COMMIT_STATUS_REPOSITORIES', ['/', `/${'r'.repeat(4095)}`], ['', `/${'r'.repeat(4096)}`]],
+  [
+    'COMMIT_STATUS_TOP_OWNER',
+    ['git', 'a', 'alice@laptop', 'a'.repeat(100)],
+    ['', '.git', 'a/b', 'a b', 'x.git', 'a'.repeat(101)],
+  ],
   [
     'COMMIT_STATUS_STORE',
     ['level:/', 'postgres://localhost', 'postgresql://u:p@h:1/d?sslmode=require', `level:/${'s'.repeat(4089)}`],
