@@ -4,7 +4,18 @@ import type { State } from '../domain/commit-status.js'
 export type RouteName = 'list' | 'states' | 'report' | 'verdict' | 'page' | 'healthz' | 'metrics' | 'other'
 
 export type CacheName =
-  'lists' | 'tokens' | 'grants' | 'commits' | 'counts' | 'answers' | 'pages' | 'contents' | 'lines' | 'logs' | 'refs'
+  | 'lists'
+  | 'tokens'
+  | 'grants'
+  | 'commits'
+  | 'counts'
+  | 'answers'
+  | 'pages'
+  | 'contents'
+  | 'lines'
+  | 'logs'
+  | 'refs'
+  | 'refLists'
 
 export type GaugeName = 'queuedChanges' | 'storeBytes' | 'openRepositories' | 'waits'
 

@@ -15,6 +15,7 @@ import { ConfirmedCommits } from '../git/confirmed-commits.js'
 import type { RepositoryFolder } from '../git/repository-folder.js'
 import { skippedText } from '../git/repository-listing.js'
 import { CoalescedRepositories } from '../git/coalesced-repositories.js'
+import { RefLists } from '../git/ref-lists.js'
 import { Refs } from '../git/refs.js'
 import { strictApi } from '../http/api/routes.js'
 import { Authentication } from '../http/authentication.js'
@@ -102,6 +103,7 @@ export async function assemble(
   const commits = new CommitFinder({ comparesIdentities: dependencies.folder !== undefined })
   const git = new GitProcesses({ logger })
   const refs = new Refs(git, meter, shares.refs)
+  const refLists = new RefLists(git, meter, shares.refLists)
   meter.gauge('openRepositories', () => commits.open)
   const events = new StatusEvents(logger)
   const maxContexts = limits.contexts ?? defaultOf('limits.contexts')
@@ -165,6 +167,7 @@ export async function assemble(
       sessions,
       lists,
       refs,
+      refLists,
       git,
       tokens: ours,
       clientAddress,

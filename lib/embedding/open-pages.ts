@@ -5,6 +5,7 @@ import type { Sessions } from '../auth/sessions.js'
 import { PartError, ServiceError } from '../errors.js'
 import { CommitLog } from '../git/commit-log.js'
 import type { GitProcesses } from '../git/git-process.js'
+import type { RefLists } from '../git/ref-lists.js'
 import type { Refs } from '../git/refs.js'
 import type { PublicAddress } from '../http/public-address.js'
 import type { Surface } from '../http/surface.js'
@@ -48,6 +49,7 @@ export interface OpenPagesDependencies extends Pick<Dependencies, 'folder' | 'fa
   readonly sessions: Sessions
   readonly lists: StatusLists
   readonly refs: Refs
+  readonly refLists: RefLists
   readonly git: GitProcesses
   /** Absent where the host has tokens of its own. */
   readonly tokens: Pick<Administration, 'createToken' | 'listTokens' | 'revokeToken'> | undefined
@@ -82,6 +84,7 @@ export function openPages(pages: HostPages | StandAlonePages, dependencies: Open
     isBaseOptional: !('session' in pages),
     lists,
     refs,
+    refLists: dependencies.refLists,
     log: new CommitLog(git, dependencies.meter, dependencies.shares.logs),
     ...(folder && {
       folder: folder.path,

@@ -57,7 +57,8 @@ export class ChangedLines {
       output += chunk.toString()
     }
     try {
-      const { code } = await this.#git.read(directory, ['-c', `core.bigFileThreshold=${MAX_TEXT}`, ...diff], take, true)
+      const args = ['-c', `core.bigFileThreshold=${MAX_TEXT}`, ...diff]
+      const { code } = await this.#git.read(directory, args, take, { mayTakeLong: true })
       const countOf = (pattern: RegExp): number => Number(pattern.exec(output)?.[1] ?? 0)
       return code === 0 ? { additions: countOf(/(\d+) insertion/), deletions: countOf(/(\d+) deletion/) } : undefined
     } catch (error) {

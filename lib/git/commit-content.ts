@@ -2,9 +2,9 @@ import { TextDecoder } from 'node:util'
 import { LRUCache } from 'lru-cache'
 import { cacheShares } from '../contracts/cache-shares.js'
 import { noopMeter, type Meter } from '../contracts/meter.js'
-import type { ObjectId } from '../domain/object-id.js'
 import { RepositoryUnreadable } from './commits.js'
 import type { GitProcesses } from './git-process.js'
+import { Objects } from './objects.js'
 
 /** Commits with more bytes, which nobody writes by hand, are not read. */
 const MAX_BYTES = 256 * 1024
@@ -25,41 +25,66 @@ export interface CommitContent {
   readonly message: string
 }
 
+/** What has the id of a commit. */
+interface Identified {
+  readonly id: string
+}
+
+interface WithContent {
+  readonly content: CommitContent
+}
+
 /** What commits of bare repositories say, read through the installed git. */
 export class CommitContents {
-  readonly #git: Pick<GitProcesses, 'run'>
+  readonly #objects: Objects
   /** By id: what has the same id is the same. */
   readonly #known: LRUCache<string, CommitContent>
 
   /** @param cacheBytes of commits that are remembered */
   constructor(git: Pick<GitProcesses, 'run'>, meter: Meter = noopMeter, cacheBytes = cacheShares().contents) {
-    this.#git = git
+    this.#objects = new Objects(git)
     this.#known = new LRUCache({ maxSize: cacheBytes, sizeCalculation: bytesOf })
     meter.cacheSize('contents', () => this.#known.calculatedSize)
   }
 
   /**
+   * Reads what commits say: of many at once.
    * @param directory absolute path of a bare repository
-   * @param id of a commit in it
-   * @throws RepositoryUnreadable when it cannot be read, and for a commit of more than 256 kB
+   * @param named what has the ids of commits in it
+   * @returns the same with what they say
+   * @throws RepositoryUnreadable when one cannot be read, and for a commit of more than 256 kB
    */
-  async read(directory: string, id: ObjectId): Promise<CommitContent> {
-    const known = this.#known.get(id.hex)
-    if (known) return known
-    // git would hold all of it in memory before it prints any.
-    const size = await this.#ask(directory, ['cat-file', '-s', id.hex])
-    if (!(Number(size) <= MAX_BYTES)) {
-      throw new RepositoryUnreadable(directory, new Error(`commit ${id.hex} has ${size.toString().trim()} bytes`))
+  async read<const Named extends readonly Identified[]>(
+    directory: string,
+    named: Named,
+  ): Promise<{ readonly [Index in keyof Named]: Named[Index] & WithContent }>
+  async read(directory: string, named: readonly Identified[]): Promise<readonly (Identified & WithContent)[]> {
+    const found: Record<string, CommitContent> = {}
+    const unknown: string[] = []
+    for (const id of new Set(named.map(({ id }) => id))) {
+      const content = this.#known.get(id)
+      if (content) found[id] = content
+      else unknown.push(id)
     }
-    const content = parseCommit(await this.#ask(directory, ['cat-file', 'commit', id.hex]))
-    this.#known.set(id.hex, content)
-    return content
+    for (const [id, content] of await this.#read(directory, unknown)) {
+      found[id] = content
+      this.#known.set(id, content)
+    }
+    return named.map((one) => {
+      const { [one.id]: content = EMPTY } = found
+      return { ...one, content }
+    })
   }
 
-  async #ask(directory: string, args: readonly string[]): Promise<Buffer> {
-    const { code, output, error } = await this.#git.run(directory, args, MAX_BYTES)
-    if (code !== 0) throw new RepositoryUnreadable(directory, new Error(`git cat-file: ${error}`))
-    return output
+  async #read(directory: string, ids: readonly string[]): Promise<readonly (readonly [string, CommitContent])[]> {
+    // git holds all of an object in memory before it prints any.
+    const headers = await this.#objects.headers(directory, ids)
+    for (const { id, type, size } of headers) {
+      const what = type === 'commit' ? `commit ${id} has ${size} bytes` : `${id} is no commit`
+      if (type !== 'commit' || size > MAX_BYTES) throw new RepositoryUnreadable(directory, new Error(what))
+    }
+    const contents = await this.#objects.contents(directory, headers)
+    return contents.map(({ id, bytes }) => [id, parseCommit(bytes)])
   }
 }
 
@@ -71,24 +96,38 @@ function bytesOf({ parents, author, committer, message }: CommitContent): number
 
 /** Takes a commit apart as git has stored it; what it lacks is empty. */
 export function parseCommit(bytes: Buffer): CommitContent {
+  const { valuesOf, signature, text } = parseObject(bytes)
+  return {
+    tree: valuesOf('tree')[0] ?? '',
+    parents: valuesOf('parent'),
+    author: signature('author'),
+    committer: signature('committer'),
+    message: text,
+  }
+}
+
+/** A commit or an annotated tag: lines, then a text. */
+interface ParsedObject {
+  readonly valuesOf: (name: string) => string[]
+  /** Of a line; one that is not there is empty. */
+  readonly signature: (name: string) => Signature
+  readonly text: string
+}
+
+export function parseObject(bytes: Buffer): ParsedObject {
   const end = bytes.indexOf('\n\n')
   const [head, body] = end === -1 ? [bytes, bytes.subarray(0, 0)] : [bytes.subarray(0, end), bytes.subarray(end + 2)]
   const lines = head.toString('latin1').split('\n')
   const valuesOf = (name: string): string[] =>
     lines.filter((line) => line.startsWith(`${name} `)).map((line) => line.slice(name.length + 1))
   const decoder = decoderOf(valuesOf('encoding')[0])
-  const signature = (line = ''): Signature => {
-    const [, name = '', email = '', seconds = '0'] = /^(.*?) ?<([^<>]*)> ?(-?\d+)?/.exec(line) ?? []
-    const decoded = (text: string): string => decoder.decode(Buffer.from(text, 'latin1'))
+  const decoded = (text: string): string => decoder.decode(Buffer.from(text, 'latin1'))
+  const signature = (line: string): Signature => {
+    const [value = ''] = valuesOf(line)
+    const [, name = '', email = '', seconds = '0'] = /^(.*?) ?<([^<>]*)> ?(-?\d+)?/.exec(value) ?? []
     return { name: decoded(name), email: decoded(email), seconds: Number(seconds) }
   }
-  return {
-    tree: valuesOf('tree')[0] ?? '',
-    parents: valuesOf('parent'),
-    author: signature(valuesOf('author')[0]),
-    committer: signature(valuesOf('committer')[0]),
-    message: decoder.decode(body),
-  }
+  return { valuesOf, signature, text: decoder.decode(body) }
 }
 
 /** Decodes a text; one of an unknown encoding becomes what UTF-8 makes of it. */
@@ -99,3 +138,5 @@ function decoderOf(encoding: string | undefined): TextDecoder {
     return new TextDecoder()
   }
 }
+
+const EMPTY = parseCommit(Buffer.alloc(0))

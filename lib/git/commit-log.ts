@@ -21,23 +21,11 @@ export interface LoggedCommit {
   readonly body?: readonly string[]
 }
 
-/** The most bytes of the names of branches. */
-const MAX_BYTES = 256 * 1024
-
 /** Of the ids that begin alike: some hundred. */
 const MAX_IDS_BYTES = 8_192
 
 /** To pass over more commits may take git a while. */
 const QUICK_SKIP = 10_000
-
-/** The most branches that are listed. */
-export const MAX_BRANCHES = 50
-
-/** The name of a branch, as somebody pushed it, and the id of its latest commit. */
-export interface Branch {
-  readonly name: string
-  readonly sha: string
-}
 
 /** git cuts the texts by columns, so that what is of any length is mostly not printed. */
 const FORMAT = '%H%n%<(100,trunc)%an%n%aI%n%<(200,trunc)%s'
@@ -112,21 +100,6 @@ export class CommitLog {
     return ids.filter((id) => id !== undefined)
   }
 
-  /** Branches in the order of their names, the first of them. Throws as `list`. */
-  async branches({ directory }: Repository): Promise<readonly Branch[]> {
-    const args = [`--count=${MAX_BRANCHES}`, '--format=%(objectname) %(refname:lstrip=2)', 'refs/heads/']
-    const { output, ...ended } = await this.#git.run(directory, ['for-each-ref', ...args], MAX_BYTES)
-    refuseFailed(directory, ended)
-    return output
-      .toString()
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => {
-        const end = line.indexOf(' ')
-        return { sha: line.slice(0, end), name: line.slice(end + 1) }
-      })
-  }
-
   async #read(
     directory: string,
     range: readonly string[],
@@ -137,7 +110,7 @@ export class CommitLog {
     const take = (chunk: Buffer): undefined => {
       found.take(chunk)
     }
-    const ended = await this.#git.read(directory, args, take, mayTakeLong)
+    const ended = await this.#git.read(directory, args, take, { mayTakeLong })
     refuseFailed(directory, ended)
     return found.records.map(([sha = '', author = '', time = '', subject = '', parents, ...body]) => ({
       ...{ sha, author, time, subject },

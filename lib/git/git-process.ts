@@ -56,7 +56,15 @@ export interface GitOutput extends GitEnd {
 /** Is given what git prints, as it comes. It returns why nothing more is taken: then git is ended. */
 export type Take = (chunk: Buffer) => string | undefined
 
-interface Call {
+/** What is not the same for every git. */
+export interface GitOptions {
+  /** Whether one that does not come to its end need not have hung. */
+  readonly mayTakeLong?: boolean
+  /** What it reads from standard input; absent: nothing. */
+  readonly input?: string
+}
+
+interface Call extends GitOptions {
   readonly directory: string
   readonly args: readonly string[]
   readonly take: Take
@@ -68,8 +76,8 @@ interface Call {
 
 /**
  * Runs the installed git in bare repositories, to read what libgit2 does not. Its environment is its own: no
- * configuration of the system or a user, no pager, no prompt, no lazy fetch. A git that takes too long, on a pipe in
- * the repository for one, is killed with all that it has started.
+ * configuration of the system or a user, no pager, no prompt, no lazy fetch. A git that
+ * takes too long, on a pipe in the repository for one, is killed with all that it has started.
  */
 export class GitProcesses {
   readonly #milliseconds: number
@@ -95,7 +103,12 @@ export class GitProcesses {
    * @param maxBytes more output than this is no answer
    * @throws RepositoryUnreadable when git cannot be run, takes too long or prints too much; ServiceError `overloaded`
    */
-  async run(directory: string, args: readonly string[], maxBytes: number): Promise<GitOutput> {
+  async run(
+    directory: string,
+    args: readonly string[],
+    maxBytes: number,
+    options: GitOptions = {},
+  ): Promise<GitOutput> {
     const output: Buffer[] = []
     let length = 0
     const take: Take = (chunk) => {
@@ -104,26 +117,24 @@ export class GitProcesses {
       output.push(chunk)
       return undefined
     }
-    return { ...(await this.read(directory, args, take)), output: Buffer.concat(output) }
+    return { ...(await this.read(directory, args, take, options)), output: Buffer.concat(output) }
   }
 
-  /**
-   * As `run`, for output of any length.
-   * @param mayTakeLong whether a git that does not come to its end need not have hung
-   */
-  async read(directory: string, args: readonly string[], take: Take, mayTakeLong = false): Promise<GitEnd> {
+  /** As `run`, for output of any length. */
+  async read(directory: string, args: readonly string[], take: Take, options: GitOptions = {}): Promise<GitEnd> {
     if (this.#hung.has(directory)) throw new RepositoryUnreadable(directory, new Error('git hung there just now'))
-    const ended = await this.#read(directory, args, take, mayTakeLong)
+    const ended = await this.#read({ directory, args, take, ...options })
     if (ended.code === 0 || !UNKNOWN_FORMAT.test(ended.error)) return ended
     void this.#notes.note(directory, ended.error)
     throw new RepositoryFormatUnknown(directory, new Error(`git: ${ended.error}`))
   }
 
-  async #read(directory: string, args: readonly string[], take: Take, mayTakeLong: boolean): Promise<GitEnd> {
+  async #read(asked: Omit<Call, 'done' | 'fail'>): Promise<GitEnd> {
+    const { directory, mayTakeLong = false } = asked
     let timer: NodeJS.Timeout | undefined
     try {
       return await new Promise<GitEnd>((resolve, reject) => {
-        const call: Call = { directory, args, take, done: resolve, fail: reject }
+        const call: Call = { ...asked, done: resolve, fail: reject }
         timer = setTimeout(() => {
           if (call.child && !mayTakeLong) this.#hung.set(directory, true)
           this.#end(call, `git took longer than ${this.#milliseconds} ms`)
@@ -173,7 +184,7 @@ export class GitProcesses {
     const child = spawn('git', [`--git-dir=${call.directory}`, ...call.args], {
       cwd: '/',
       env: environment(),
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe'],
       // A group of its own, to be killed with all that it has started.
       detached: true,
     })
@@ -190,6 +201,8 @@ export class GitProcesses {
     child.stderr.on('data', (chunk: Buffer) => {
       if (error.length < MAX_ERROR_CHARACTERS) error += chunk.toString()
     })
+    // One that has ended reads no more.
+    child.stdin.on('error', () => undefined).end(call.input)
     child.once('error', call.fail)
     child.once('close', (code) => {
       clearTimeout(slow)

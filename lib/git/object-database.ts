@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import type { ObjectFormat, ObjectId } from '../domain/object-id.js'
 import type { ObjectKind } from './nodegit.js'
 import { openRegularFile, readSmallFile } from './regular-file.js'
+import { stampOf } from './stamp.js'
 
 /** How deep git and libgit2 follow alternates of alternates. */
 const ALTERNATES_DEPTH = 6
@@ -13,12 +14,6 @@ const ALTERNATES_DEPTH = 6
  */
 const MAX_ALTERNATES = 64
 const MAX_ALTERNATES_BYTES = 64 * 1024
-
-/**
- * A file system stamps changes by a clock that stands still for some milliseconds: what changed this recently may
- * change again without a new stamp.
- */
-const STAMP_MILLISECONDS = 20
 
 /** How long an object id is. */
 const BYTES: Readonly<Record<ObjectFormat, number>> = { sha1: 20, sha256: 32 }
@@ -56,14 +51,7 @@ export class ObjectDatabase {
    * @returns `undefined` while they are changing, or did so just now
    */
   async stamp(): Promise<string | undefined> {
-    const now = Date.now()
-    const paths = [...this.#folders].flatMap((folder) => [packsOf(folder), alternatesOf(folder)])
-    // What cannot be looked at stays so until it changes; the proof meets the error.
-    const stamps = await Promise.all(
-      paths.map(async (path) => await stat(path, { bigint: true }).catch(() => undefined)),
-    )
-    const changing = stamps.some((found) => found && Math.abs(now - Number(found.ctimeMs)) < STAMP_MILLISECONDS)
-    return changing ? undefined : stamps.map((found) => (found ? `${found.ino}.${found.ctimeNs}` : '-')).join()
+    return await stampOf([...this.#folders].flatMap((folder) => [packsOf(folder), alternatesOf(folder)]))
   }
 
   /**

@@ -1,6 +1,6 @@
 import { commitState, type CommitState } from '../domain/commit-status.js'
 import type { RepositoryName } from '../domain/repository-name.js'
-import { MAX_BRANCHES, type Branch } from '../git/commit-log.js'
+import { MAX_BRANCHES, type Branch } from '../git/ref-lists.js'
 import { repositoryPath } from '../http/page-paths.js'
 import { isolated } from './html/foreign-text.js'
 import { html, type Html } from './html/html.js'

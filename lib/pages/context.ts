@@ -2,6 +2,7 @@ import type { Administration } from '../admin/administration.js'
 import type { Sessions } from '../auth/sessions.js'
 import { ServiceError } from '../errors.js'
 import type { CommitLog } from '../git/commit-log.js'
+import type { RefLists } from '../git/ref-lists.js'
 import type { Refs } from '../git/refs.js'
 import type { PublicAddress } from '../http/public-address.js'
 import type { Request } from '../http/surface.js'
@@ -34,6 +35,7 @@ export interface PageContext {
   readonly isBaseOptional: boolean
   readonly lists: StatusLists
   readonly refs: Refs
+  readonly refLists: RefLists
   readonly log: CommitLog
   /** Absent where the host finds repositories in a way of its own, which cannot list them. */
   readonly repositories?: ReadableRepositories

@@ -12,7 +12,7 @@ export interface ShownBranch {
 
 /** The branch that HEAD names, or where that has no commit yet, the first one. */
 export async function defaultBranch(
-  { refs, log, lists }: Pick<PageContext, 'refs' | 'log' | 'lists'>,
+  { refs, refLists, lists }: Pick<PageContext, 'refs' | 'refLists' | 'lists'>,
   repository: Repository,
 ): Promise<ShownBranch> {
   const commitOf = async (name: string): Promise<ObjectId | undefined> => {
@@ -21,7 +21,7 @@ export async function defaultBranch(
   }
   const [branch, head] = await Promise.all([refs.defaultBranch(repository), commitOf('HEAD')])
   if (head) return { branch, start: head }
-  const [first] = await log.branches(repository)
+  const [first] = await refLists.branches(repository)
   const start = first && (await commitOf(`refs/heads/${first.name}`))
   return first && start ? { branch: first.name, start } : { branch }
 }

@@ -1,5 +1,6 @@
 import { commitState, type CommitState } from '../domain/commit-status.js'
-import type { Branch, LoggedCommit } from '../git/commit-log.js'
+import type { LoggedCommit } from '../git/commit-log.js'
+import type { Branch } from '../git/ref-lists.js'
 import type { RepositoryName } from '../domain/repository-name.js'
 import { isolated, visible } from './html/foreign-text.js'
 import { html, type Html } from './html/html.js'

@@ -13,7 +13,7 @@ import { MAX_COMMITS, repositoryPage } from './repository-page.js'
 import { defaultBranch } from './default-branch.js'
 
 export function repositoryRoutes(pageContext: PageContext): readonly Route[] {
-  const { base, lists, log, address } = pageContext
+  const { base, lists, log, refLists, address } = pageContext
   return [
     {
       name: 'page',
@@ -32,7 +32,7 @@ export function repositoryRoutes(pageContext: PageContext): readonly Route[] {
         const skip = skipOf(query)
         const askedRef = query.get('ref') ?? ''
         const [branches, { ref, start }] = await Promise.all([
-          log.branches(repository),
+          refLists.branches(repository),
           startOf(pageContext, repository, askedRef),
         ])
         const commits = start ? await log.list(repository, start, { skip, limit: MAX_COMMITS + 1 }) : []
@@ -67,7 +67,7 @@ export function repositoryRoutes(pageContext: PageContext): readonly Route[] {
         const caller = callerOf(frame)
         const { owner = '', repo = '' } = request.params
         const { name, repository } = await lists.find(caller, repositoryName(owner, repo))
-        const branches = await log.branches(repository)
+        const branches = await refLists.branches(repository)
         const shas = branches.map(({ sha }) => sha)
         const { states }: CommitStates =
           shas.length === 0 ? { states: {} } : await lists.states(caller, name, shas, () => MAX_FAILED)

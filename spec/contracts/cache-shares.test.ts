@@ -1,14 +1,16 @@
+import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import t from 'tap'
 import { serialisedList } from '../../lib/domain/status-list.js'
 import { ChangedLines } from '../../lib/git/changed-lines.js'
 import { CommitContents } from '../../lib/git/commit-content.js'
 import { CommitLog } from '../../lib/git/commit-log.js'
-import type { Take } from '../../lib/git/git-process.js'
+import type { GitOptions, Take } from '../../lib/git/git-process.js'
+import { RefLists } from '../../lib/git/ref-lists.js'
 import { Refs } from '../../lib/git/refs.js'
 import { Listing } from '../../lib/http/compatible/listing.js'
 import { embed, listen } from '../fixtures/embedded.js'
-import { makeCommit, makeRepositoryWithCommit } from '../fixtures/git.js'
+import { makeCommit, makeRepository, makeRepositoryWithCommit } from '../fixtures/git.js'
 import { ConfirmedCommits } from '../../lib/git/confirmed-commits.js'
 import { cacheShares } from '../../lib/contracts/cache-shares.js'
 import { noopMeter, type CacheName, type Meter } from '../../lib/contracts/meter.js'
@@ -37,21 +39,21 @@ t.test('Whatever is read, the caches take no more than their shares', async (t) 
     meter,
     shares.commits,
   )
-  const output = Buffer.from(`tree \n\n${'x'.repeat(1000)}`)
-  const run = (_: string, [command]: readonly string[]) =>
-    Promise.resolve({ code: 0, error: '', output: command === 'cat-file' ? output : Buffer.from('a'.repeat(40)) })
+  const run = () => Promise.resolve({ code: 0, error: '', output: Buffer.from('a'.repeat(40)) })
   const read = (_: string, __: readonly string[], take: Take) => {
     take(Buffer.from(`${'a'.repeat(40)}\nalice\n\n${'x'.repeat(200)}\0`))
     return Promise.resolve({ code: 0, error: '' })
   }
-  const contents = new CommitContents(
-    { run: async (...call) => sized(await run(call[0], call[1]), call[1]) },
-    meter,
-    shares.contents,
-  )
+  const contents = new CommitContents({ run: catFile }, meter, shares.contents)
   const logs = new CommitLog({ run, read }, meter, shares.logs)
   const lines = new ChangedLines({ read }, meter, shares.lines)
   const refs = new Refs({ run }, meter, shares.refs)
+  const printRefs = (_: string, __: readonly string[], take: Take) => {
+    take(Buffer.from(Array.from({ length: 50 }, () => `${randomBytes(20).toString('hex')} refs/heads/a \n`).join('')))
+    return Promise.resolve({ code: 0, error: '' })
+  }
+  const refLists = new RefLists({ read: printRefs }, meter, shares.refLists)
+  const directory = await makeRepository(t.testdirName, 'alice/hello')
   const answers = new Listing(meter, shares.answers)
   const body = () => ({ description })
   const page = { number: 1, size: 30 }
@@ -75,15 +77,17 @@ t.test('Whatever is read, the caches take no more than their shares', async (t) 
       await store.grants.of(`user-${number}`, hello)
       const repository = { directory: '/srv/git/alice/hello.git', public: true, identity: '1' }
       await commits.has(repository, commit)
-      await contents.read(repository.directory, commit)
+      await contents.read(repository.directory, [{ id: commit.hex }])
       for (const id of [commit, commitId(`${number}b`), commitId(`${number}c`)])
         await lines.count(repository.directory, id, undefined)
       await logs.one(repository, commit)
       await refs.resolve(repository, `branch-${number}`)
+      if (number < 100) await refLists.of({ ...repository, directory, identity: `${number}` })
       await answers.answer(serialisedList([]), () => ({ key: `${number}`, page, body, headers: () => ({}) }))
     }
   }
-  const names = ['answers', 'commits', 'contents', 'counts', 'grants', 'lines', 'lists', 'logs', 'refs', 'tokens']
+  const names = ['answers', 'commits', 'contents', 'counts', 'grants', 'lines', 'lists', 'logs', 'refLists', 'refs']
+  names.push('tokens')
   t.strictSame([...sizes.keys()].sort(), names)
   for (const [cache, size] of sizes) {
     t.ok(size() <= shares[cache], `${cache}: ${size()} of ${shares[cache]}`)
@@ -131,7 +135,9 @@ t.test('Whatever a service is asked for, its caches together take no more than t
   t.ok([...sizes.values()].reduce((sum, bytes) => sum + bytes) <= MEGABYTE)
 })
 
-/** The size of a commit is asked for before it is read. */
-function sized(answer: { code: number; error: string; output: Buffer }, args: readonly string[]): typeof answer {
-  return args.includes('-s') ? { ...answer, output: Buffer.from('1000') } : answer
+/** What git prints of a commit: first how long it is. */
+async function catFile(_: string, [, how]: readonly string[], __: number, { input = '' }: GitOptions = {}) {
+  const header = `${input.trim()} commit 1000\n`
+  const output = Buffer.from(how === '--batch' ? `${header}tree \n\n${'x'.repeat(993)}\n` : header)
+  return await Promise.resolve({ code: 0, error: '', output })
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { CommitLog } from '../../lib/git/commit-log.js'
 import { GitProcesses } from '../../lib/git/git-process.js'
-import { git, gitWithInput, makeCommit, makeRepositoryWithCommit } from '../fixtures/git.js'
+import { git, gitWithInput, makeRepositoryWithCommit } from '../fixtures/git.js'
 import { makeRepositoryWithHistory } from '../fixtures/history.js'
 import { commitId } from '../fixtures/names.js'
 
@@ -82,7 +82,6 @@ t.test(
     for (const each of [other, any]) {
       await t.rejects(log.list(each, commit, range), unreadable)
       await t.rejects(log.one(each, commit), unreadable)
-      await t.rejects(log.branches(each), unreadable)
     }
   },
 )
@@ -93,18 +92,4 @@ t.test('What is no commit has nothing to say; of what is not there it cannot be 
   const tree = commitId(await git('-C', directory, 'rev-parse', 'main^{tree}'))
   t.equal(await log.one(repository, tree), undefined)
   await t.rejects(log.one(repository, commitId('c0ffee')), unreadable)
-})
-
-t.test('Branches are told by their short names, fifty of them', async (t) => {
-  const { directory, sha } = await makeRepositoryWithCommit(t.testdir(), 'alice/hello')
-  const [log, repository] = [logOf(t), { directory, public: true }]
-  const other = await makeCommit(directory, 'on a branch', 'fix/x')
-  await git('-C', directory, 'tag', 'v1', sha)
-  t.strictSame(await log.branches(repository), [
-    { name: 'fix/x', sha: other },
-    { name: 'main', sha },
-  ])
-  const more = Array.from({ length: 60 }, (_, at) => `create refs/heads/a${String(at)} ${sha}\n`)
-  await gitWithInput(more.join(''), '-C', directory, 'update-ref', '--stdin')
-  t.equal((await log.branches(repository)).length, 50)
 })

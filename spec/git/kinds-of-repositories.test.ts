@@ -6,6 +6,7 @@ import { parseObjectId } from '../../lib/domain/object-id.js'
 import { CommitLog } from '../../lib/git/commit-log.js'
 import { GitProcesses } from '../../lib/git/git-process.js'
 import { isTooOld, neededGit } from '../../lib/git/needed-git.js'
+import { RefLists } from '../../lib/git/ref-lists.js'
 import { Refs } from '../../lib/git/refs.js'
 import { makeFinder, unknownId } from '../fixtures/finder.js'
 import { git, makeCommit } from '../fixtures/git.js'
@@ -132,7 +133,7 @@ for (const { name, needs, skip = false, make, isShallow, isUnsaid } of kinds) {
     const id = parseObjectId(sha)
     const found = id && (await log.list(repository, id, { skip: 0, limit: 10 }))
     t.equal(found?.[0]?.sha, sha)
-    t.strictSame(await log.branches(repository), [{ name: 'main', sha }])
+    t.strictSame(await new RefLists(processes).branches(repository), [{ name: 'main', sha }])
     if (name === 'multi-pack index') t.ok(readdirSync(join(directory, 'objects/pack')).includes('multi-pack-index'))
   })
 }

@@ -122,7 +122,9 @@ export class Operations {
   }
 
   async content({ found, commit }: LocatedCommit): Promise<CommitContent> {
-    return await this.#dependencies.contents.read(found.repository.directory, commit)
+    const { contents } = this.#dependencies
+    const [{ content }] = await contents.read(found.repository.directory, [{ id: commit.hex }])
+    return content
   }
 
   async repository({ caller }: Call, name: RepositoryName | undefined): Promise<VisibleRepository> {

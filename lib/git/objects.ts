@@ -1,0 +1,69 @@
+import { RepositoryUnreadable } from './commits.js'
+import type { GitProcesses } from './git-process.js'
+
+/** What an object is, without its content. */
+export interface ObjectHeader {
+  readonly id: string
+  readonly type: string
+  /** Bytes of its content. */
+  readonly size: number
+}
+
+export interface ReadObject extends ObjectHeader {
+  readonly bytes: Buffer
+}
+
+/** Of a line that git prints of an object: an id, a type, a size. */
+const MAX_LINE_BYTES = 128
+
+/** Reads objects of bare repositories through the installed git: of many no more than one. */
+export class Objects {
+  readonly #git: Pick<GitProcesses, 'run'>
+
+  constructor(git: Pick<GitProcesses, 'run'>) {
+    this.#git = git
+  }
+
+  /**
+   * What objects are, in the order of what names them.
+   * @param names full ids, with `^{}` behind one for what an annotated tag leads to
+   * @throws RepositoryUnreadable, also where one is not there
+   */
+  async headers(directory: string, names: readonly string[]): Promise<readonly ObjectHeader[]> {
+    const output = await this.#ask(directory, '--batch-check', names, names.length * MAX_LINE_BYTES)
+    const lines = output.toString().split('\n')
+    return names.map((_, index) => headerOf(directory, String(lines[index])))
+  }
+
+  /**
+   * Objects with their contents.
+   * @throws RepositoryUnreadable
+   */
+  async contents(directory: string, objects: readonly ObjectHeader[]): Promise<readonly ReadObject[]> {
+    const length = objects.reduce((sum, { size }) => sum + size + MAX_LINE_BYTES, 0)
+    const ids = objects.map(({ id }) => id)
+    const output = await this.#ask(directory, '--batch', ids, length)
+    let place = 0
+    return objects.map(() => {
+      const begin = output.indexOf('\n', place) + 1
+      const header = headerOf(directory, output.toString('latin1', place, begin - 1))
+      place = begin + header.size + 1
+      return { ...header, bytes: output.subarray(begin, place - 1) }
+    })
+  }
+
+  async #ask(directory: string, how: string, names: readonly string[], maxBytes: number): Promise<Buffer> {
+    // It would read a name from nothing.
+    if (names.length === 0) return Buffer.alloc(0)
+    const input = `${names.join('\n')}\n`
+    const { code, output, error } = await this.#git.run(directory, ['cat-file', how], maxBytes, { input })
+    if (code !== 0) throw new RepositoryUnreadable(directory, new Error(`git cat-file: ${error}`))
+    return output
+  }
+}
+
+function headerOf(directory: string, line: string): ObjectHeader {
+  const [, id = '', type = '', size = ''] = /^([0-9a-f]+) ([a-z]+) (\d+)$/.exec(line) ?? []
+  if (id === '') throw new RepositoryUnreadable(directory, new Error(`git cat-file: ${line}`))
+  return { id, type, size: Number(size) }
+}
