@@ -23,7 +23,7 @@ const lib = sourcesIn('lib')
 const owners = {
   '@node-rs/crc32': ['lib/store/level/files/checksum.ts'],
   // Types only.
-  '@octokit/openapi-types': ['lib/http/compatible/github-objects.ts'],
+  '@octokit/openapi-types': ['lib/http/compatible/github-objects.ts', 'lib/http/compatible/github-ref-objects.ts'],
   '@remix-run/html-template': ['lib/pages/html/html.ts'],
   ajv: ['lib/domain/schema.ts'],
   'badge-maker': ['lib/pages/badge.ts'],

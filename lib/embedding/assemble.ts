@@ -185,6 +185,7 @@ export async function assemble(
     authentication,
     inFlight,
     refs,
+    refLists,
     git,
     address,
     meter,

@@ -1,7 +1,9 @@
 import { ChangedLines } from '../git/changed-lines.js'
 import { CommitContents } from '../git/commit-content.js'
+import { GateRules } from '../git/gate-rules.js'
 import type { GitProcesses } from '../git/git-process.js'
 import type { RepositoryFolder } from '../git/repository-folder.js'
+import { Tags } from '../git/tags.js'
 import { compatibleApis } from '../http/compatible/apis.js'
 import { Operations, type OperationsDependencies } from '../http/compatible/operations.js'
 import { Projects } from '../http/compatible/projects.js'
@@ -10,7 +12,9 @@ import type { Surface } from '../http/surface.js'
 import type { CommitStatusOptions } from './options.js'
 
 export interface CompatibleApisDependencies
-  extends CompatibleDependencies, Omit<OperationsDependencies, 'contents' | 'lines' | 'projects'> {
+  extends
+    CompatibleDependencies,
+    Omit<OperationsDependencies, 'contents' | 'gateRules' | 'lines' | 'projects' | 'tags'> {
   readonly git: GitProcesses
   /** Where the repositories can be listed. */
   readonly folder: RepositoryFolder | undefined
@@ -25,13 +29,15 @@ export function openCompatibleApis(
   dependencies: CompatibleApisDependencies,
 ): { readonly ofHosts: readonly Surface[]; readonly mounted: readonly Surface[] } {
   if (names.length === 0 && giteaHosts.length === 0) return { ofHosts: [], mounted: [] }
-  const { folder, git, meter, shares } = dependencies
+  const { folder, git, refLists, meter, shares } = dependencies
   const projects = new Projects(async () => (await folder?.names()) ?? [])
   const operations = new Operations({
     ...dependencies,
     contents: new CommitContents(git, meter, shares.contents),
+    gateRules: new GateRules(git, refLists),
     lines: new ChangedLines(git, meter, shares.lines),
     projects,
+    tags: new Tags(git),
   })
   const hosts = new Set(giteaHosts.map((host) => host.toLowerCase()))
   return {

@@ -62,6 +62,8 @@ export interface GitOptions {
   readonly mayTakeLong?: boolean
   /** What it reads from standard input; absent: nothing. */
   readonly input?: string
+  /** Whether it reads the configuration of the system and of the user of this process as well. */
+  readonly readsAllConfiguration?: boolean
 }
 
 interface Call extends GitOptions {
@@ -76,7 +78,7 @@ interface Call extends GitOptions {
 
 /**
  * Runs the installed git in bare repositories, to read what libgit2 does not. Its environment is its own: no
- * configuration of the system or a user, no pager, no prompt, no lazy fetch. A git that
+ * configuration of the system or a user, unless that is what is read, no pager, no prompt, no lazy fetch. A git that
  * takes too long, on a pipe in the repository for one, is killed with all that it has started.
  */
 export class GitProcesses {
@@ -183,7 +185,7 @@ export class GitProcesses {
     this.#running.add(call)
     const child = spawn('git', [`--git-dir=${call.directory}`, ...call.args], {
       cwd: '/',
-      env: environment(),
+      env: environment(call),
       stdio: ['pipe', 'pipe', 'pipe'],
       // A group of its own, to be killed with all that it has started.
       detached: true,
@@ -213,15 +215,16 @@ export class GitProcesses {
   }
 }
 
-function environment(): NodeJS.ProcessEnv {
+function environment({ readsAllConfiguration = false }: GitOptions): NodeJS.ProcessEnv {
   const configuration = Object.entries(CONFIGURATION)
+  const { PATH, HOME, XDG_CONFIG_HOME } = process.env
   return {
-    // Where git is installed: the one thing that is taken from the environment of this process.
-    PATH: process.env['PATH'],
+    // Where git is installed, and that of a user: nothing more is taken from the environment of this process.
+    PATH,
     LC_ALL: 'C',
-    HOME: '/nonexistent',
-    GIT_CONFIG_NOSYSTEM: '1',
-    GIT_CONFIG_GLOBAL: '/dev/null',
+    ...(readsAllConfiguration
+      ? { HOME, XDG_CONFIG_HOME }
+      : { HOME: '/nonexistent', GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null' }),
     GIT_ATTR_NOSYSTEM: '1',
     GIT_TERMINAL_PROMPT: '0',
     GIT_OPTIONAL_LOCKS: '0',

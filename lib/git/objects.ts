@@ -1,5 +1,6 @@
 import { RepositoryUnreadable } from './commits.js'
 import type { GitProcesses } from './git-process.js'
+import type { Ref } from './ref-list.js'
 
 /** What an object is, without its content. */
 export interface ObjectHeader {
@@ -12,6 +13,15 @@ export interface ObjectHeader {
 export interface ReadObject extends ObjectHeader {
   readonly bytes: Buffer
 }
+
+/** A ref, and the object that it names. */
+export interface PeeledRef extends Ref {
+  readonly object: ObjectHeader
+  /** What an annotated tag leads to; of any other object, that itself. */
+  readonly target: ObjectHeader
+}
+
+const NOTHING: ObjectHeader = { id: '', type: '', size: 0 }
 
 /** Of a line that git prints of an object: an id, a type, a size. */
 const MAX_LINE_BYTES = 128
@@ -33,6 +43,21 @@ export class Objects {
     const output = await this.#ask(directory, '--batch-check', names, names.length * MAX_LINE_BYTES)
     const lines = output.toString().split('\n')
     return names.map((_, index) => headerOf(directory, String(lines[index])))
+  }
+
+  /**
+   * Refs with what they name, and what that leads to where it is an annotated tag.
+   * @throws RepositoryUnreadable
+   */
+  async peeled(directory: string, refs: readonly Ref[]): Promise<readonly PeeledRef[]> {
+    const headers = await this.headers(
+      directory,
+      refs.flatMap(({ id }) => [id, `${id}^{}`]),
+    )
+    return refs.map((ref, index) => {
+      const { [2 * index]: object = NOTHING, [2 * index + 1]: target = NOTHING } = headers
+      return { ...ref, object, target }
+    })
   }
 
   /**

@@ -1,14 +1,12 @@
 import { promisify } from 'node:util'
 import { constants, deflateRawSync, inflateRaw } from 'node:zlib'
+import type { SymbolicRefs } from '../domain/gate-rule.js'
 
 /** A ref of a repository, by its full name, and the id that it has: of an annotated tag, the tag's own. */
 export interface Ref {
   readonly name: string
   readonly id: string
 }
-
-/** Symbolic refs (`refs/heads/master` for `main`), each with the ref that it leads to at the end. */
-export type SymbolicRefs = ReadonlyMap<string, string>
 
 /** Which refs are wanted, of those whose names begin alike. */
 export interface RefQuery {

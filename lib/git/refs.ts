@@ -61,6 +61,18 @@ export class Refs {
   }
 
   /**
+   * The id that a ref has, an annotated tag's own: as it was two seconds ago at most.
+   * @param name its full one
+   * @returns `undefined`, and throws, as `resolve`
+   */
+  async exact(repository: Repository, name: string): Promise<string | undefined> {
+    if (!isRefName(name)) return undefined
+    return await this.#remembered(repository, ` exact ${name}`, async () =>
+      (await this.#show(repository, name))?.at(0)?.replace(/ .*/, ''),
+    )
+  }
+
+  /**
    * The branch that HEAD names, whether or not it has a commit; as it was two seconds ago at most. At once where it is
    * remembered.
    * @returns its short name; `undefined` when HEAD names none, or cannot be read
@@ -75,17 +87,20 @@ export class Refs {
     this.#known.clear()
   }
 
-  async #look({ directory }: Repository, name: string): Promise<string | undefined> {
+  async #look(repository: Repository, name: string): Promise<string | undefined> {
     for (const full of fullRefNames(name)) {
-      const { code, output, error } = await this.#git.run(
-        directory,
-        ['show-ref', '--verify', '--dereference', '--', full],
-        MAX_BYTES,
-      )
-      // Of a tag there are two lines: its own, then the one of what it names.
-      if (code === 0) return output.toString().trimEnd().split('\n').at(-1)?.replace(/ .*/, '')
-      if (!error.endsWith(UNKNOWN)) throw new RepositoryUnreadable(directory, new Error(`git show-ref: ${error}`))
+      const lines = await this.#show(repository, full)
+      // Of a tag there are two: its own, then the one of what it names.
+      if (lines) return lines.at(-1)?.replace(/ .*/, '')
     }
+    return undefined
+  }
+
+  async #show({ directory }: Repository, full: string): Promise<readonly string[] | undefined> {
+    const args = ['show-ref', '--verify', '--dereference', '--', full]
+    const { code, output, error } = await this.#git.run(directory, args, MAX_BYTES)
+    if (code === 0) return output.toString().trimEnd().split('\n')
+    if (!error.endsWith(UNKNOWN)) throw new RepositoryUnreadable(directory, new Error(`git show-ref: ${error}`))
     return undefined
   }
 

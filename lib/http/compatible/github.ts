@@ -15,6 +15,7 @@ import {
   userObject,
   VERSION,
 } from './github-objects.js'
+import { refRoutes } from './github-refs.js'
 import { userOf, type Operations } from './operations.js'
 
 /** The status calls of GitHub Enterprise Server's REST API, and what clients ask besides. */
@@ -60,6 +61,7 @@ export function github(operations: Operations): CompatibleApi {
     errorAnswer,
     routes: [
       ...statusRoutes(operations, githubMaker),
+      ...refRoutes(operations.refs),
       { method: 'GET', path: new RegExp(`${REPOSITORY}$`), operation: repository },
       {
         method: 'GET',

@@ -1,6 +1,5 @@
 import type { ChangedLines, LineCounts } from '../../git/changed-lines.js'
-import type { CommitContent, CommitContents } from '../../git/commit-content.js'
-import type { Refs } from '../../git/refs.js'
+import type { CommitContent } from '../../git/commit-content.js'
 import { quickStat } from '../../git/stat.js'
 import { ServiceError } from '../../errors.js'
 import type { State, StoredStatus } from '../../domain/commit-status.js'
@@ -14,7 +13,7 @@ import type { RepositoryName } from '../../domain/repository-name.js'
 import type { SentList } from '../../domain/status-list.js'
 import type { InFlight } from '../../service/in-flight.js'
 import type { VisibleRepository } from '../../service/repository-access.js'
-import type { LocatedCommit, StatusLists } from '../../service/status-lists.js'
+import type { LocatedCommit } from '../../service/status-lists.js'
 import type { StatusReports } from '../../service/status-reports.js'
 import { readBytes, receiveReport } from '../body.js'
 import type { Answer } from '../exchange.js'
@@ -22,15 +21,13 @@ import type { Call } from './api.js'
 import { timeOf } from './formats.js'
 import { Listing, type ListForm } from './listing.js'
 import type { Projects } from './projects.js'
+import { RefOperations, type RefOperationsDependencies } from './ref-operations.js'
 
 /** What HEAD is taken to name where it names nothing that can be read. */
 const USUAL_BRANCH = 'main'
 
-export interface OperationsDependencies {
-  readonly lists: StatusLists
+export interface OperationsDependencies extends RefOperationsDependencies {
   readonly reports: StatusReports
-  readonly refs: Refs
-  readonly contents: CommitContents
   readonly lines: ChangedLines
   readonly projects: Projects
   readonly inFlight: InFlight
@@ -47,12 +44,15 @@ export interface StatusSpan {
 
 /** What the compatible APIs are made of: what a client asks for, in our words. */
 export class Operations {
+  /** What is asked of branches, tags and other refs. */
+  readonly refs: RefOperations
   readonly #dependencies: OperationsDependencies
   readonly #listing: Listing
   /** Of the lists that are held in memory, as long as they are. */
   readonly #spans = new WeakMap<SentList, StatusSpan>()
 
   constructor(dependencies: OperationsDependencies) {
+    this.refs = new RefOperations(dependencies)
     this.#dependencies = dependencies
     this.#listing = new Listing(dependencies.meter, dependencies.shares.answers)
   }

@@ -1,4 +1,5 @@
 import { readFile, realpath, stat } from 'node:fs/promises'
+import { GATE_ENTRIES, gateEntries, type SymbolicRefs } from '../../../lib/domain/gate-rule.js'
 import { errorMessage } from '../../../lib/errors.js'
 import { isRefName } from '../../../lib/git/ref-name.js'
 import { parseRepositoryName } from '../../../lib/domain/repository-name.js'
@@ -8,7 +9,7 @@ import { repositoryAt } from '../git/checkout.js'
 import { hasMore, isToken, serviceAddress } from '../clients/service-address.js'
 import { pathIn, type Io } from '../terminal/io.js'
 import { askGit, git, GateError } from './git.js'
-import { namesOf, readSymbolicRefs, type SymbolicRefs } from './symbolic-refs.js'
+import { namesOf, readSymbolicRefs } from './symbolic-refs.js'
 
 /** What git's configuration says of refs that a pattern matches. */
 export interface RefRule {
@@ -48,20 +49,13 @@ export interface MergedRule {
 export async function readConfiguration(io: Io, refs: readonly string[]): Promise<GateConfiguration> {
   const texts: Record<string, string> = {}
   const rules = new Map<string, RefRule>()
-  const output = await askGit(io, 'config', '--null', '--includes', '--get-regexp', '^commit-status\\.')
-  for (const entry of (output ?? '').split('\0')) {
-    if (entry === '') continue
-    const end = entry.indexOf('\n')
-    // Without a value it is one that is set.
-    const [key, value] = end === -1 ? [entry, 'true'] : [entry.slice(0, end), entry.slice(end + 1)]
-    const name = key.slice(key.lastIndexOf('.') + 1)
-    if (key.lastIndexOf('.') === key.indexOf('.')) {
+  for (const { key, pattern, name, value } of gateEntries((await askGit(io, ...GATE_ENTRIES)) ?? '')) {
+    if (pattern === undefined) {
       if (!['url', 'tokenfile', 'repository'].includes(name))
         throw new GateError(`there is no setting ${key} of the gate`)
       texts[name] = value
       continue
     }
-    const pattern = key.slice(key.indexOf('.') + 1, key.lastIndexOf('.'))
     const rule = rules.get(pattern) ?? { pattern, require: [], by: [], allowCreate: false, problems: [] }
     rules.set(pattern, rule)
     add(rule, name, value)

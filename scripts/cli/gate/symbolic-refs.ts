@@ -2,12 +2,10 @@ import { readFile } from 'node:fs'
 import { lstat, readdir, readlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { namesBy, type SymbolicRefs } from '../../../lib/domain/gate-rule.js'
 import { errorMessage } from '../../../lib/errors.js'
 import { pathIn, type Io } from '../terminal/io.js'
 import { askGit, git, GateError } from './git.js'
-
-/** Symbolic refs, which an admin has made (`master` for `main`), each with the ref that it leads to at the end. */
-export type SymbolicRefs = ReadonlyMap<string, string>
 
 /** A third of the time that node:fs/promises takes: there may be 100,000. */
 const contentOf = promisify(readFile)
@@ -36,10 +34,7 @@ export function namesOf({ env }: Io, ref: string, symbolic: SymbolicRefs): reado
   const { GIT_NAMESPACE: namespace = '' } = env
   const spaces = namespace.split('/').filter((part) => part !== '')
   const stored = [...spaces.map((space) => `refs/namespaces/${space}/`), ref].join('')
-  const end = symbolic.get(stored) ?? stored
-  const names = [stored, end, ...[...symbolic].flatMap(([name, each]) => (each === end ? [name] : []))]
-  // Whoever pushes to a namespace does not see it, nor do rules name it.
-  return names.flatMap((name) => [name, name.replace(/^(?:refs\/namespaces\/[^/]+\/)+(?=refs\/)/, '')])
+  return namesBy(symbolic)(stored)
 }
 
 async function readFiles(folder: string): Promise<SymbolicRefs> {

@@ -1,0 +1,70 @@
+import type { Answer } from '../exchange.js'
+import type { Call, CompatibleRoute } from './api.js'
+import { refPath } from './formats.js'
+import { nameOf, REPOSITORY, repositoryUrl } from './github-like.js'
+import { githubMaker } from './github-objects.js'
+import { branchItem, branchObject, refObject, tagObject } from './github-ref-objects.js'
+import { pageLinks, type PageRule } from './paging.js'
+import { BRANCHES, fullRef, listed, TAGS, type RefOperations, type RefPage, type RefsAsked } from './ref-operations.js'
+
+/** GitHub has all on one page: as many as clients that ask for no other can be given. */
+const MATCHING: PageRule = { parameter: 'per_page', defaultSize: 1000, maxSize: 1000 }
+
+/** Branches, tags and other refs of GitHub's REST API. */
+export function refRoutes(operations: RefOperations): CompatibleRoute[] {
+  const { pages } = githubMaker
+
+  const branches = async (call: Call): Promise<Answer> => {
+    const only = call.query.get('protected') ?? ''
+    const isWanted = only === 'true' || only === 'false'
+    const found = await operations.page(call, nameOf(call), {
+      prefix: BRANCHES,
+      pages,
+      ...(isWanted && { selects: ({ name }, ruleOf) => (ruleOf(name) !== undefined) === (only === 'true') }),
+    })
+    const url = repositoryUrl(call, found.found)
+    const items = found.refs.map((ref) => branchItem(url, ref, found.ruleOf(ref.name)))
+    return listed(items, links(`${url}/branches`, found, pages, isWanted ? { protected: only } : {}))
+  }
+
+  const branch = async (call: Call): Promise<Answer> => {
+    const branch = await operations.branch(call, nameOf(call), String(call.params['branch']), 'Branch not found')
+    const { found } = branch
+    const place = { repositoryUrl: repositoryUrl(call, found), root: call.root, name: found.name }
+    return { status: 200, body: branchObject(place, branch) }
+  }
+
+  const tags = async (call: Call): Promise<Answer> => {
+    const asked: RefsAsked = { prefix: TAGS, pages, descending: true }
+    const found = await operations.page(call, nameOf(call), asked)
+    const url = repositoryUrl(call, found.found)
+    const items = (await operations.peeled(found.found, found.refs)).map((tag) => tagObject(url, tag))
+    return listed(items, links(`${url}/tags`, found, pages))
+  }
+
+  const ref = async (call: Call): Promise<Answer> => {
+    const { found, ref } = await operations.ref(call, nameOf(call), fullRef(String(call.params['ref'])))
+    return { status: 200, body: refObject(repositoryUrl(call, found), ref) }
+  }
+
+  const matching = async (call: Call): Promise<Answer> => {
+    const ref = String(call.params['ref'])
+    const found = await operations.page(call, nameOf(call), { prefix: fullRef(ref), pages: MATCHING })
+    const url = repositoryUrl(call, found.found)
+    const items = (await operations.peeled(found.found, found.refs)).map((ref) => refObject(url, ref))
+    return listed(items, links(`${url}/git/matching-refs/${refPath(ref)}`, found, MATCHING))
+  }
+
+  return [
+    { method: 'GET', path: new RegExp(`${REPOSITORY}/branches$`), operation: branches },
+    { method: 'GET', path: new RegExp(`${REPOSITORY}/branches/(?<branch>.+)$`), operation: branch },
+    { method: 'GET', path: new RegExp(`${REPOSITORY}/tags$`), operation: tags },
+    { method: 'GET', path: new RegExp(`${REPOSITORY}/git/ref/(?<ref>.+)$`), operation: ref },
+    { method: 'GET', path: new RegExp(`${REPOSITORY}/git/matching-refs/(?<ref>.*)$`), operation: matching },
+  ]
+}
+
+function links(address: string, { page, total }: RefPage, pages: PageRule, query: Record<string, string> = {}) {
+  const value = pageLinks(address, query, pages, page, total)
+  return value === undefined ? {} : { Link: value }
+}

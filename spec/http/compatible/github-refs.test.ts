@@ -1,0 +1,120 @@
+// Clients ask for the branch before they report on its commit: 404 ended it.
+import { Octokit } from '@octokit/rest'
+import t from 'tap'
+import { makeRefs, ODD_NAMES } from '../../fixtures/refs.js'
+import { git, makeRepositoryWithCommit } from '../../fixtures/git.js'
+import { hostCommit } from '../../fixtures/hosted-commit.js'
+
+const log = { debug() {}, info() {}, warn() {}, error() {} }
+
+for (const format of ['sha1', 'sha256'] as const) {
+  t.test(`@octokit/rest reads branches, tags and refs, of ${format}`, async (t) => {
+    const { service, directory, sha, token } = await hostCommit(t, { private: true, format })
+    const { annotated, light, tag, tree } = await makeRefs(directory)
+    const octokit = new Octokit({ baseUrl: `${service.url}/api/v3`, auth: token, log })
+    const at = { owner: 'alice', repo: 'hello' }
+    const branches = await octokit.paginate(octokit.repos.listBranches, { ...at, per_page: 2 })
+    t.strictSame(
+      branches.map(({ name, commit, protected: isProtected }) => [name, commit.sha, isProtected]),
+      [...ODD_NAMES, 'main', 'protected'].sort().map((name) => [name, sha, name === 'protected']),
+    )
+    for (const branch of [...ODD_NAMES, 'main', 'protected']) {
+      const { data } = await octokit.repos.getBranch({ ...at, branch })
+      const contexts = branch === 'protected' ? ['build'] : []
+      t.match(data, {
+        name: branch,
+        commit: { sha, commit: { message: 'a commit' }, parents: [] },
+        protected: branch === 'protected',
+        protection: { enabled: branch === 'protected', required_status_checks: { contexts } },
+      })
+      const ref = await octokit.git.getRef({ ...at, ref: `heads/${branch}` })
+      t.match(ref.data, { ref: `refs/heads/${branch}`, object: { sha, type: 'commit' } })
+    }
+    const tags = await octokit.paginate(octokit.repos.listTags, { ...at, per_page: 2 })
+    t.strictSame(
+      tags.map(({ name, commit }) => [name, commit.sha]),
+      [
+        [light, sha],
+        [annotated, sha],
+        ['of-a-tree', tree],
+      ],
+    )
+    t.match((await octokit.git.getRef({ ...at, ref: `tags/${annotated}` })).data, { object: { type: 'tag', sha: tag } })
+    t.match((await octokit.git.getRef({ ...at, ref: `tags/${light}` })).data, { object: { type: 'commit', sha } })
+    const matching = await octokit.git.listMatchingRefs({ ...at, ref: 'tags/v1' })
+    t.strictSame(
+      matching.data.map(({ ref, object }) => [ref, object.type, object.sha]),
+      [
+        [`refs/tags/${annotated}`, 'tag', tag],
+        [`refs/tags/${light}`, 'commit', sha],
+      ],
+    )
+    t.strictSame((await octokit.git.listMatchingRefs({ ...at, ref: 'heads/none' })).data, [])
+    t.equal((await octokit.git.listMatchingRefs({ ...at, ref: 'heads/' })).data.length, ODD_NAMES.length + 2)
+    const missing = { status: 404, message: /Branch not found/ }
+    await t.rejects(octokit.repos.getBranch({ ...at, branch: 'gone' }), missing)
+    await t.rejects(octokit.repos.getBranch({ ...at, branch: annotated }), missing, 'a tag is no branch')
+    await t.rejects(octokit.repos.getBranch({ ...at, branch: 'main~1' }), missing)
+    await t.rejects(octokit.git.getRef({ ...at, ref: 'heads/mai' }), { status: 404, message: /Not Found/ })
+    await t.rejects(octokit.git.getRef({ ...at, ref: 'heads/main^{tree}' }), { status: 404, message: /Not Found/ })
+  })
+}
+
+t.test('Pages, links, entity tags, and only those that are protected', async (t) => {
+  const { service, directory, sha, token } = await hostCommit(t)
+  await makeRefs(directory)
+  const at = '/api/v3/repos/alice/hello'
+  const page = await service.call('GET', `${at}/branches?per_page=3&page=2`)
+  t.match(page.headers.get('link'), new RegExp(`<${service.url}${at}/branches\\?page=3&per_page=3>; rel="next"`))
+  const etag = String(page.headers.get('etag'))
+  const headers = { 'If-None-Match': etag }
+  t.equal((await service.call('GET', `${at}/branches?per_page=3&page=2`, { headers })).status, 304)
+  t.equal((await service.call('HEAD', `${at}/branches`)).status, 200)
+  t.strictSame((await service.call('GET', `${at}/branches?page=9`)).body, [])
+  const only = async (query: string) => (await service.call('GET', `${at}/branches?${query}`)).body
+  t.match(await only('protected=true'), [{ name: 'protected', protected: true }])
+  t.equal(Object.keys(await only('protected=false')).length, ODD_NAMES.length + 1)
+  t.equal(Object.keys(await only('protected=maybe')).length, ODD_NAMES.length + 2)
+  const filtered = await service.call('GET', `${at}/branches?protected=false&per_page=1`)
+  t.match(filtered.headers.get('link'), /protected=false&page=2&per_page=1>; rel="next"/)
+  t.match((await service.call('GET', `${at}/git/matching-refs/heads/fix?per_page=1`)).headers.get('link'), /rel="next"/)
+  t.match((await service.call('GET', `${at}/git/ref/refs/heads/main`)).body, { ref: 'refs/heads/main' })
+  for (const path of ['fix/a%2Fb', 'fix%2Fa%2Fb']) {
+    const { body } = await service.call('GET', `${at}/branches/${path}`)
+    t.match(body, { name: 'fix/a/b', _links: { self: `${service.url}${at}/branches/fix/a/b` } })
+  }
+  const later = await git('-C', directory, 'commit-tree', '-p', sha, '-m', 'later', `${sha}^{tree}`)
+  await git('-C', directory, 'update-ref', 'refs/heads/later', later)
+  t.match((await service.call('GET', `${at}/branches?protected=false&per_page=100`, { token })).text, /"later"/)
+})
+
+t.test('A branch whose commit is not there is 503, and so is a repository that cannot be read', async (t) => {
+  const { service, directory, sha } = await hostCommit(t)
+  const { writeFileSync } = await import('node:fs')
+  const at = '/api/v3/repos/alice/hello'
+  writeFileSync(`${directory}/refs/heads/broken`, `${'e'.repeat(40)}\n`)
+  t.equal((await service.call('GET', `${at}/branches`)).status, 200)
+  t.equal((await service.call('GET', `${at}/git/matching-refs/heads`)).status, 503)
+  writeFileSync(`${directory}/config`, '[broken\n')
+  for (const path of ['branches', 'branches/main', 'tags', 'git/ref/heads/main', `branches/${sha}`])
+    t.equal((await service.call('GET', `${at}/${path}`)).status, 503, path)
+})
+
+t.test('Of a private repository nothing is said, to the byte', async (t) => {
+  const { service } = await hostCommit(t)
+  const { directory } = await makeRepositoryWithCommit(service.repositories, 'alice/private')
+  await makeRefs(directory)
+  const token = await service.tokenOf('mallory')
+  const ask = async (repository: string, caller: string | undefined, path: string) => {
+    const { status, text } = await service.call('GET', `/api/v3/repos/${repository}/${path}`, { token: caller })
+    return { status, text }
+  }
+  const paths = ['branches', 'branches/main', 'branches/gone', 'tags', 'git/ref/heads/main', 'git/matching-refs/heads']
+  for (const path of paths) {
+    for (const caller of [undefined, token]) {
+      const answer = await ask('alice/private', caller, path)
+      t.strictSame(answer, await ask('alice/missing', caller, path), path)
+      t.equal(answer.status, caller === undefined ? 401 : 404)
+    }
+  }
+})
