@@ -38,6 +38,7 @@ const owners = {
     'lib/git/commit-log.ts',
     'lib/git/confirmed-commits.ts',
     'lib/git/git-process.ts',
+    'lib/git/merged-branches.ts',
     'lib/git/ref-lists.ts',
     'lib/git/refs.ts',
     'lib/http/compatible/listing.ts',

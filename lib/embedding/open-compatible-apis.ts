@@ -2,6 +2,7 @@ import { ChangedLines } from '../git/changed-lines.js'
 import { CommitContents } from '../git/commit-content.js'
 import { GateRules } from '../git/gate-rules.js'
 import type { GitProcesses } from '../git/git-process.js'
+import { MergedBranches } from '../git/merged-branches.js'
 import type { RepositoryFolder } from '../git/repository-folder.js'
 import { Tags } from '../git/tags.js'
 import { compatibleApis } from '../http/compatible/apis.js'
@@ -14,7 +15,7 @@ import type { CommitStatusOptions } from './options.js'
 export interface CompatibleApisDependencies
   extends
     CompatibleDependencies,
-    Omit<OperationsDependencies, 'contents' | 'gateRules' | 'lines' | 'projects' | 'tags'> {
+    Omit<OperationsDependencies, 'contents' | 'gateRules' | 'lines' | 'merged' | 'projects' | 'tags'> {
   readonly git: GitProcesses
   /** Where the repositories can be listed. */
   readonly folder: RepositoryFolder | undefined
@@ -36,6 +37,7 @@ export function openCompatibleApis(
     contents: new CommitContents(git, meter, shares.contents),
     gateRules: new GateRules(git, refLists),
     lines: new ChangedLines(git, meter, shares.lines),
+    merged: new MergedBranches(git),
     projects,
     tags: new Tags(git),
   })

@@ -1,8 +1,10 @@
 import fc from 'fast-check'
+import { randomBytes } from 'node:crypto'
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { cacheShares } from '../../lib/contracts/cache-shares.js'
 import { GitProcesses } from '../../lib/git/git-process.js'
 import { RefListBuilder, type Ref, type RefList } from '../../lib/git/ref-list.js'
 import { RefLists } from '../../lib/git/ref-lists.js'
@@ -192,6 +194,27 @@ t.test('Without a change git is asked once, and whoever asks meanwhile shares th
   t.equal(counted.runs, runs + 3, 'and where nobody knows which it is, nothing is')
   await git('-C', directory, 'update-ref', 'refs/heads/later', sha)
   t.ok((await namesOf(await list())).includes('refs/heads/later'))
+})
+
+t.test('100,000 refs are remembered: a page of them takes no git', async (t) => {
+  const { directory } = await makeRepositoryWithCommit(t.testdir(), 'alice/hello')
+  const lines = Array.from({ length: 100_000 }, (_, index) => {
+    const name = `refs/heads/feature/team-${index % 7}/JIRA-${100_000 + index}`
+    return { name, line: `${randomBytes(20).toString('hex')} ${name}\n` }
+  })
+  lines.sort((one, other) => (one.name < other.name ? -1 : 1))
+  const header = '# pack-refs with: peeled fully-peeled sorted \n'
+  writeFileSync(join(directory, 'packed-refs'), header + lines.map(({ line }) => line).join(''))
+  const lister = listerOf(t, directory)
+  await settled(lister)
+  const { runs } = lister.counted
+  for (const skip of [0, 30, 50_000, 99_990, 200_000]) {
+    const list = await lister.list()
+    const { refs, total } = await list.page({ prefix: 'refs/heads/feature/', skip, limit: 30 })
+    t.strictSame([refs.map(({ name }) => name), total], [lines.slice(skip, skip + 30).map(({ name }) => name), 100_000])
+    t.ok(list.bytes < cacheShares().refLists, 'as large as is remembered by default')
+  }
+  t.equal(lister.counted.runs, runs)
 })
 
 t.test('Where a change could go unseen, nothing is remembered', async (t) => {

@@ -12,7 +12,7 @@ import { nameNumber, reportNumber } from './numbers.js'
 export const VERSION = '1.26.0'
 
 /** What Gitea says of what has never been. */
-const NEVER = '0001-01-01T00:00:00Z'
+export const NEVER = '0001-01-01T00:00:00Z'
 
 export interface GiteaUser {
   readonly id: number

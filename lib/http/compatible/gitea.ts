@@ -1,5 +1,6 @@
 import type { State } from '../../domain/commit-status.js'
-import type { ServiceError } from '../../errors.js'
+import { isOwnerName } from '../../domain/repository-name.js'
+import { ServiceError } from '../../errors.js'
 import { MOUNTS } from '../api-paths.js'
 import type { Answer } from '../exchange.js'
 import type { Call, CompatibleApi, Refused } from './api.js'
@@ -14,6 +15,7 @@ import {
   type GiteaStatus,
   type GiteaUser,
 } from './gitea-objects.js'
+import { NOT_THERE, refRoutes } from './gitea-refs.js'
 import { ALL, nameOf, REPOSITORY, statusRoutes, type Filter, type Maker } from './github-like.js'
 import { descending, newestFirst, type Facts } from './listing.js'
 import { userOf, type Operations } from './operations.js'
@@ -65,6 +67,12 @@ export function gitea(operations: Operations): CompatibleApi {
     return { status: 200, body: repositoryObject(call, found, { branch, born, format }) }
   }
 
+  const person = (call: Call): Answer => {
+    const login = String(call.params['login'])
+    if (!isOwnerName(login)) throw new ServiceError('path_unknown', { text: NOT_THERE })
+    return { status: 200, body: personObject(call, login) }
+  }
+
   const settings = {
     max_response_items: PAGES.maxSize,
     default_paging_num: PAGES.defaultSize,
@@ -79,6 +87,7 @@ export function gitea(operations: Operations): CompatibleApi {
     errorAnswer,
     routes: [
       ...statusRoutes(operations, maker),
+      ...refRoutes(operations, PAGES),
       { method: 'GET', path: new RegExp(`${REPOSITORY}$`), operation: repository },
       { method: 'GET', path: /^\/version$/, operation: () => ({ status: 200, body: { version: VERSION } }) },
       {
@@ -86,6 +95,7 @@ export function gitea(operations: Operations): CompatibleApi {
         path: /^\/user$/,
         operation: (call) => ({ status: 200, body: personObject(call, userOf(call)) }),
       },
+      { method: 'GET', path: /^\/users\/(?<login>[^/]+)$/, operation: person },
       { method: 'GET', path: /^\/settings\/api$/, operation: () => ({ status: 200, body: settings }) },
     ],
   }

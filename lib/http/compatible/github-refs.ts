@@ -4,8 +4,8 @@ import { refPath } from './formats.js'
 import { nameOf, REPOSITORY, repositoryUrl } from './github-like.js'
 import { githubMaker } from './github-objects.js'
 import { branchItem, branchObject, refObject, tagObject } from './github-ref-objects.js'
-import { pageLinks, type PageRule } from './paging.js'
-import { BRANCHES, fullRef, listed, TAGS, type RefOperations, type RefPage, type RefsAsked } from './ref-operations.js'
+import type { PageRule } from './paging.js'
+import { BRANCHES, fullRef, linksOf, listed, TAGS, type RefOperations, type RefsAsked } from './ref-operations.js'
 
 /** GitHub has all on one page: as many as clients that ask for no other can be given. */
 const MATCHING: PageRule = { parameter: 'per_page', defaultSize: 1000, maxSize: 1000 }
@@ -24,7 +24,7 @@ export function refRoutes(operations: RefOperations): CompatibleRoute[] {
     })
     const url = repositoryUrl(call, found.found)
     const items = found.refs.map((ref) => branchItem(url, ref, found.ruleOf(ref.name)))
-    return listed(items, links(`${url}/branches`, found, pages, isWanted ? { protected: only } : {}))
+    return listed(items, linksOf(`${url}/branches`, found, pages, isWanted ? { protected: only } : {}))
   }
 
   const branch = async (call: Call): Promise<Answer> => {
@@ -39,7 +39,7 @@ export function refRoutes(operations: RefOperations): CompatibleRoute[] {
     const found = await operations.page(call, nameOf(call), asked)
     const url = repositoryUrl(call, found.found)
     const items = (await operations.peeled(found.found, found.refs)).map((tag) => tagObject(url, tag))
-    return listed(items, links(`${url}/tags`, found, pages))
+    return listed(items, linksOf(`${url}/tags`, found, pages))
   }
 
   const ref = async (call: Call): Promise<Answer> => {
@@ -52,7 +52,7 @@ export function refRoutes(operations: RefOperations): CompatibleRoute[] {
     const found = await operations.page(call, nameOf(call), { prefix: fullRef(ref), pages: MATCHING })
     const url = repositoryUrl(call, found.found)
     const items = (await operations.peeled(found.found, found.refs)).map((ref) => refObject(url, ref))
-    return listed(items, links(`${url}/git/matching-refs/${refPath(ref)}`, found, MATCHING))
+    return listed(items, linksOf(`${url}/git/matching-refs/${refPath(ref)}`, found, MATCHING))
   }
 
   return [
@@ -62,9 +62,4 @@ export function refRoutes(operations: RefOperations): CompatibleRoute[] {
     { method: 'GET', path: new RegExp(`${REPOSITORY}/git/ref/(?<ref>.+)$`), operation: ref },
     { method: 'GET', path: new RegExp(`${REPOSITORY}/git/matching-refs/(?<ref>.*)$`), operation: matching },
   ]
-}
-
-function links(address: string, { page, total }: RefPage, pages: PageRule, query: Record<string, string> = {}) {
-  const value = pageLinks(address, query, pages, page, total)
-  return value === undefined ? {} : { Link: value }
 }

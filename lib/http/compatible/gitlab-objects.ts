@@ -54,7 +54,8 @@ interface GitlabPipeline {
   readonly updated_at: string
 }
 
-interface GitlabCommit {
+/** A commit as a part of another answer. */
+export interface GitlabCommitBasics {
   readonly id: string
   readonly short_id: string
   readonly title: string
@@ -68,6 +69,9 @@ interface GitlabCommit {
   readonly committer_email: string
   readonly committed_date: string
   readonly web_url: string
+}
+
+interface GitlabCommit extends GitlabCommitBasics {
   readonly stats: { readonly additions: number; readonly deletions: number; readonly total: number }
   readonly status: GitlabState | null
   readonly last_pipeline: GitlabPipeline | null
@@ -190,9 +194,9 @@ export interface CommitFacts {
 }
 
 export function commitObject(
-  { root }: Call,
-  { name }: VisibleRepository,
-  { author, committer, parents, message }: CommitContent,
+  call: Call,
+  found: VisibleRepository,
+  content: CommitContent,
   { sha, branch, span, lines: { additions, deletions } }: CommitFacts,
 ): GitlabCommit {
   const state = span && SHOWN_STATES[span.state]
@@ -202,10 +206,24 @@ export function commitObject(
       sha,
       ref: branch,
       status: state,
-      web_url: commitPageUrl(root, name, sha),
+      web_url: commitPageUrl(call.root, found.name, sha),
       created_at: span.first,
       updated_at: span.last,
     }
+  return {
+    ...commitBasics(call, found, sha, content),
+    stats: { additions, deletions, total: additions + deletions },
+    status: state ?? null,
+    last_pipeline: pipeline ?? null,
+  }
+}
+
+export function commitBasics(
+  { root }: Call,
+  { name }: VisibleRepository,
+  sha: string,
+  { author, committer, parents, message }: CommitContent,
+): GitlabCommitBasics {
   return {
     id: sha,
     short_id: sha.slice(0, 8),
@@ -220,9 +238,6 @@ export function commitObject(
     created_at: timeOf(committer.seconds),
     parent_ids: parents,
     web_url: `${root}/${name.full}/-/commit/${sha}`,
-    stats: { additions, deletions, total: additions + deletions },
-    status: state ?? null,
-    last_pipeline: pipeline ?? null,
   }
 }
 

@@ -1,5 +1,5 @@
 import type { State } from '../../domain/commit-status.js'
-import { ServiceError } from '../../errors.js'
+import { catalogue, ServiceError } from '../../errors.js'
 import { chain, type MaybePromise } from '../../concurrency/maybe-promise.js'
 import type { VisibleRepository } from '../../service/repository-access.js'
 import { MOUNTS } from '../api-paths.js'
@@ -9,11 +9,10 @@ import { credentialsIn } from './credentials.js'
 import { creators, newestFirst, type ListForm, type Shown } from './listing.js'
 import { commitObject, personObject, projectObject, statusObject, VERSION } from './gitlab-objects.js'
 import { userOf, type Operations } from './operations.js'
-import { lastPage, pageLinks, pageOf } from './paging.js'
+import { pageOf } from './paging.js'
+import { pageHeaders, PAGES, PROJECT, refRoutes } from './gitlab-refs.js'
 import { fieldsOf, reportShape } from './report-fields.js'
 import { refPath } from './formats.js'
-
-const PAGES = { parameter: 'per_page', defaultSize: 20, maxSize: 100 }
 
 const STATES: ReadonlyMap<string, State> = new Map([
   ['pending', 'pending'],
@@ -23,8 +22,6 @@ const STATES: ReadonlyMap<string, State> = new Map([
   ['failed', 'failure'],
   ['canceled', 'error'],
 ])
-
-const PROJECT = '^/projects/(?<id>[^/]+)'
 
 /** The status calls of GitLab's API, and what clients ask besides. */
 export function gitlab(operations: Operations): CompatibleApi {
@@ -92,6 +89,7 @@ export function gitlab(operations: Operations): CompatibleApi {
       },
       { name: 'report', method: 'POST', path: new RegExp(`${PROJECT}/statuses/(?<sha>[^/]+)$`), operation: report },
       { method: 'GET', path: new RegExp(`${PROJECT}/repository/commits/(?<ref>.+)$`), operation: commit },
+      ...refRoutes(operations, nameOf),
       { method: 'GET', path: new RegExp(`${PROJECT}$`), operation: project },
       { method: 'GET', path: /^\/user$/, operation: user },
       { method: 'GET', path: /^\/(?:version|metadata)$/, operation: version },
@@ -110,19 +108,8 @@ function paging({ params, query, base }: Call, { name }: VisibleRepository, bran
     ...(only !== '' && { selects: ({ context }) => context === only }),
     ...(sort !== '' && { compare: (one, other) => -newestFirst(one, other) }),
     headers: ({ total }) => {
-      const last = lastPage(page, total)
       const commits = `${base}/projects/${encodeURIComponent(name.full)}/repository/commits`
-      const address = `${commits}/${refPath(ref)}/statuses`
-      const links = pageLinks(address, filter, PAGES, page, total)
-      return {
-        'X-Total': total,
-        'X-Total-Pages': last,
-        'X-Page': page.number,
-        'X-Per-Page': page.size,
-        'X-Next-Page': page.number < last ? page.number + 1 : '',
-        'X-Prev-Page': page.number > 1 ? Math.min(page.number - 1, last) : '',
-        ...(links !== undefined && { Link: links }),
-      }
+      return pageHeaders(`${commits}/${refPath(ref)}/statuses`, filter, page, total)
     },
   }
 }
@@ -135,7 +122,7 @@ function errorAnswer({ code, status: ours, message: text }: ServiceError) {
     credentials_wrong: 'Unauthorized',
     repository_not_found: 'Project Not Found',
     commit_not_found: 'Commit Not Found',
-    path_unknown: 'Not Found',
+    path_unknown: text === catalogue.path_unknown.text ? 'Not Found' : text,
     state_invalid: `Bad request - state must be one of ${states}`,
   }
   const reason = said[code] ?? (status === 400 ? `Bad request - ${text}` : text)

@@ -1,6 +1,7 @@
 import type { CommitContent, CommitContents } from '../../git/commit-content.js'
 import { unreadableError } from '../../git/commits.js'
 import type { GateRule, GateRules } from '../../git/gate-rules.js'
+import type { MergedBranches } from '../../git/merged-branches.js'
 import type { PeeledRef } from '../../git/objects.js'
 import type { Ref } from '../../git/ref-list.js'
 import type { RefLists } from '../../git/ref-lists.js'
@@ -13,7 +14,7 @@ import type { LocatedCommit, StatusLists } from '../../service/status-lists.js'
 import { digestOf } from '../digest.js'
 import { jsonBytes, type Answer } from '../exchange.js'
 import type { Call } from './api.js'
-import { pageOf, type Page, type PageRule } from './paging.js'
+import { pageLinks, pageOf, type Page, type PageRule } from './paging.js'
 
 export const BRANCHES = 'refs/heads/'
 export const TAGS = 'refs/tags/'
@@ -25,6 +26,7 @@ export interface RefOperationsDependencies {
   readonly gateRules: GateRules
   readonly tags: Tags
   readonly contents: CommitContents
+  readonly merged: MergedBranches
 }
 
 /** Which refs of a repository are asked for. */
@@ -55,6 +57,11 @@ export interface LocatedBranch extends LocatedCommit {
   readonly name: string
   readonly content: CommitContent
   readonly rule: GateRule | undefined
+}
+
+export interface TagWithCommit extends Tag {
+  /** `undefined` of a tag of something else. */
+  readonly content: CommitContent | undefined
 }
 
 /** Branches, tags and other refs, as they are there. Whoever may not read a repository learns of none. */
@@ -129,9 +136,22 @@ export class RefOperations {
     return await readable(async () => await this.#dependencies.tags.peeled(repository.directory, refs))
   }
 
-  /** With what annotated tags say. */
-  async tags({ repository }: VisibleRepository, refs: readonly Ref[]): Promise<readonly Tag[]> {
-    return await readable(async () => await this.#dependencies.tags.read(repository.directory, refs))
+  /** With what annotated tags say, and the commits that they name. */
+  async tagsWithCommits(found: VisibleRepository, refs: readonly Ref[]): Promise<readonly TagWithCommit[]> {
+    const { directory } = found.repository
+    const tags = await readable(async () => await this.#dependencies.tags.read(directory, refs))
+    const commits = tags.map(({ target }) => target).filter(({ type }) => type === 'commit')
+    const contents = new Map((await this.contents(found, commits)).map(({ id, content }) => [id, content]))
+    return tags.map((tag) => ({ ...tag, content: contents.get(tag.target.id) }))
+  }
+
+  /** Which branches the default branch has all commits of; none is the default branch itself. */
+  async mergedOf({ repository }: VisibleRepository, branches: readonly Ref[]): Promise<(branch: Ref) => boolean> {
+    const { refs, merged } = this.#dependencies
+    return await readable(async () => {
+      const head = await refs.resolve(repository, 'HEAD')
+      return head ? await merged.into(repository.directory, head.hex, branches) : () => false
+    })
   }
 
   /** With what the commits say that they name. */
@@ -151,6 +171,17 @@ export function fullRef(ref: string): string {
 /** The name of a branch or tag that people see. */
 export function shortRef({ name }: Ref): string {
   return name.replace(/^refs\/(?:heads|tags)\//, '')
+}
+
+/** The header that leads from a page to the others. */
+export function linksOf(
+  address: string,
+  { page, total }: RefPage,
+  pages: PageRule,
+  query: Readonly<Record<string, string>> = {},
+): { readonly Link?: string } {
+  const value = pageLinks(address, query, pages, page, total)
+  return value === undefined ? {} : { Link: value }
 }
 
 /** A list, with an entity tag. */

@@ -1,8 +1,9 @@
 // Clients ask for the branch before they report on its commit: 404 ended it.
 import { Octokit } from '@octokit/rest'
+import { writeFileSync } from 'node:fs'
 import t from 'tap'
 import { makeRefs, ODD_NAMES } from '../../fixtures/refs.js'
-import { git, makeRepositoryWithCommit } from '../../fixtures/git.js'
+import { git } from '../../fixtures/git.js'
 import { hostCommit } from '../../fixtures/hosted-commit.js'
 
 const log = { debug() {}, info() {}, warn() {}, error() {} }
@@ -90,7 +91,6 @@ t.test('Pages, links, entity tags, and only those that are protected', async (t)
 
 t.test('A branch whose commit is not there is 503, and so is a repository that cannot be read', async (t) => {
   const { service, directory, sha } = await hostCommit(t)
-  const { writeFileSync } = await import('node:fs')
   const at = '/api/v3/repos/alice/hello'
   writeFileSync(`${directory}/refs/heads/broken`, `${'e'.repeat(40)}\n`)
   t.equal((await service.call('GET', `${at}/branches`)).status, 200)
@@ -98,23 +98,4 @@ t.test('A branch whose commit is not there is 503, and so is a repository that c
   writeFileSync(`${directory}/config`, '[broken\n')
   for (const path of ['branches', 'branches/main', 'tags', 'git/ref/heads/main', `branches/${sha}`])
     t.equal((await service.call('GET', `${at}/${path}`)).status, 503, path)
-})
-
-t.test('Of a private repository nothing is said, to the byte', async (t) => {
-  const { service } = await hostCommit(t)
-  const { directory } = await makeRepositoryWithCommit(service.repositories, 'alice/private')
-  await makeRefs(directory)
-  const token = await service.tokenOf('mallory')
-  const ask = async (repository: string, caller: string | undefined, path: string) => {
-    const { status, text } = await service.call('GET', `/api/v3/repos/${repository}/${path}`, { token: caller })
-    return { status, text }
-  }
-  const paths = ['branches', 'branches/main', 'branches/gone', 'tags', 'git/ref/heads/main', 'git/matching-refs/heads']
-  for (const path of paths) {
-    for (const caller of [undefined, token]) {
-      const answer = await ask('alice/private', caller, path)
-      t.strictSame(answer, await ask('alice/missing', caller, path), path)
-      t.equal(answer.status, caller === undefined ? 401 : 404)
-    }
-  }
 })

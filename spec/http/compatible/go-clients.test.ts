@@ -56,6 +56,15 @@ func main() {
 	combined, _, err := client.Repositories.GetCombinedStatus(ctx, "alice", "hello", "main", nil)
 	check(err)
 	fmt.Println(combined.GetState(), combined.GetTotalCount(), "alice/hello")
+	branches, _, err := client.Repositories.ListBranches(ctx, "alice", "hello", nil)
+	check(err)
+	branch, _, err := client.Repositories.GetBranch(ctx, "alice", "hello", "main", true)
+	check(err)
+	ref, _, err := client.Git.GetRef(ctx, "alice", "hello", "heads/main")
+	check(err)
+	tags, _, err := client.Repositories.ListTags(ctx, "alice", "hello", nil)
+	check(err)
+	fmt.Println(len(branches), branch.GetCommit().GetSHA() == sha, ref.Object.GetSHA() == sha, len(tags))
 	report := &github.RepoStatus{State: github.String("success")}
 	_, response, err := client.Repositories.CreateStatus(ctx, "alice", "hello", strings.Repeat("e", 40), report)
 	fmt.Println(response.StatusCode, err.(*github.ErrorResponse).Message)
@@ -106,6 +115,13 @@ func main() {
 	user, _, err := client.Users.CurrentUser()
 	check(err)
 	fmt.Println(project.PathWithNamespace, user.Username)
+	branches, _, err := client.Branches.ListBranches("alice/hello", nil)
+	check(err)
+	branch, _, err := client.Branches.GetBranch("alice/hello", "main")
+	check(err)
+	tags, _, err := client.Tags.ListTags("alice/hello", nil)
+	check(err)
+	fmt.Println(len(branches), branch.Commit.ID == sha, branch.Default, branch.Protected, len(tags))
 	_, response, _ := client.Projects.GetProject(7, nil)
 	fmt.Println(response.StatusCode)
 }
@@ -119,6 +135,7 @@ t.test('go-github', { skip: noGithub }, async (t) => {
     'true success check-2 alice',
     'check-2 by alice check-1 by alice check-0 by alice ',
     'success 3 alice/hello',
+    '1 true true 0',
     '422 No commit found for SHA: eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee',
   ])
 })
@@ -131,6 +148,7 @@ t.test('go-gitlab', { skip: noGitlab }, async (t) => {
     'true failed check-2 main alice',
     'check-2 by alice check-1 by alice check-0 by alice ',
     'alice/hello alice',
+    '1 true true false 0',
     '404',
   ])
 })

@@ -9,6 +9,7 @@ import { DIALECTS } from '../../fixtures/api-client.js'
 import { embed, fetchJson, listen } from '../../fixtures/embedded.js'
 import { makeCommit, makeRepository, makeRepositoryWithCommit } from '../../fixtures/git.js'
 import { hostCommit } from '../../fixtures/hosted-commit.js'
+import { makeRefs } from '../../fixtures/refs.js'
 
 const EMAIL = /^[^\s@()<>,;:"[\]\\.]+(?:\.[^\s@()<>,;:"[\]\\.]+)*@[a-z\d-]+(?:\.[a-z\d-]+)*$/i
 
@@ -46,13 +47,21 @@ function readPaths(ref: string): string[] {
     ...mounts.flatMap((mount) => {
       const at = `${mount}/repos/alice/hello`
       const of = ['statuses', 'status', 'statuses?per_page=1&limit=1'].map((last) => `${at}/commits/${ref}/${last}`)
-      return [at, `${at}/statuses/${ref}`, ...of, `${mount}/user`, `${mount}/repos/alice/missing`]
+      const refs = ['branches', 'branches/main', 'tags'].map((path) => `${at}/${path}`)
+      return [at, `${at}/statuses/${ref}`, ...of, ...refs, `${mount}/user`, `${mount}/repos/alice/missing`]
     }),
     ...['', '/meta', '/users/bob', '/rate_limit', '/users/-x'].map((path) => `/api/v3${path}`),
     ...['commits', 'git/commits'].map((kind) => `/api/v3/repos/alice/hello/${kind}/${ref}`),
-    ...['/version', '/settings/api'].map((path) => `/gitea/api/v1${path}`),
+    ...['git/ref/heads/main', 'git/matching-refs/'].map((path) => `/api/v3/repos/alice/hello/${path}`),
+    ...['git/refs', `git/commits/${ref}`].map((path) => `/gitea/api/v1/repos/alice/hello/${path}`),
+    ...['/version', '/settings/api', '/users/bob'].map((path) => `/gitea/api/v1${path}`),
     ...project.flatMap((at) =>
-      ['', `/repository/commits/${ref}`, `/repository/commits/${ref}/statuses`].map((p) => at + p),
+      [
+        '',
+        ...[`commits/${ref}`, `commits/${ref}/statuses`, 'branches', 'branches/main', 'tags'].map(
+          (p) => `/repository/${p}`,
+        ),
+      ].map((p) => at + p),
     ),
     ...['/user', '/version', '/metadata'].map((path) => `/api/v4${path}`),
   ]
@@ -61,6 +70,7 @@ function readPaths(ref: string): string[] {
 t.test('Addresses, times and e-mail addresses are what their names promise, in every answer', async (t) => {
   const { service, directory, token } = await hostCommit(t)
   const sha = await makeCommit(directory, 'a child')
+  await makeRefs(directory)
   for (const { name, mount, reportPath, context } of DIALECTS) {
     const about = { description: 'all well', target_url: 'https://ci.example.com/1' }
     for (const body of [

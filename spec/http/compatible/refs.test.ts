@@ -1,0 +1,55 @@
+// What holds for branches, tags and other refs of every API.
+import { execFileSync } from 'node:child_process'
+import { appendFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { makeRepositoryWithCommit } from '../../fixtures/git.js'
+import { hostCommit } from '../../fixtures/hosted-commit.js'
+import { makeRefs } from '../../fixtures/refs.js'
+
+function pathsOf(name: string): string[] {
+  const github = ['branches', 'branches/main', 'branches/gone', 'tags', 'git/ref/heads/main', 'git/matching-refs/heads']
+  const gitea = ['branches', 'branches/main', 'branches/gone', 'tags', 'git/refs', 'git/refs/heads', 'git/commits/main']
+  const gitlab = ['branches', 'branches/main', 'branches/gone', 'branches?search=a', 'tags']
+  return [
+    ...github.map((path) => `/api/v3/repos/${name}/${path}`),
+    ...gitea.map((path) => `/gitea/api/v1/repos/${name}/${path}`),
+    ...gitlab.map((path) => `/api/v4/projects/${encodeURIComponent(name)}/repository/${path}`),
+  ]
+}
+
+t.test('Of a private repository nothing is said, to the byte', async (t) => {
+  const { service } = await hostCommit(t)
+  const { directory } = await makeRepositoryWithCommit(service.repositories, 'alice/private')
+  await makeRefs(directory)
+  for (const caller of [undefined, await service.tokenOf('mallory')]) {
+    const ask = async (path: string) => {
+      const { status, text } = await service.call('GET', path, { token: caller })
+      return { status, text }
+    }
+    const missing = pathsOf('alice/missing')
+    for (const [index, path] of pathsOf('alice/private').entries()) {
+      const answer = await ask(path)
+      t.strictSame(answer, await ask(String(missing[index])), path)
+      t.equal(answer.status, caller === undefined ? 401 : 404, path)
+    }
+  }
+})
+
+t.test('Where git hangs in a repository, its refs are 503 within seconds, and others are read', async (t) => {
+  const { service, directory } = await hostCommit(t)
+  const other = await makeRepositoryWithCommit(service.repositories, 'alice/other', { public: true })
+  await makeRefs(other.directory)
+  execFileSync('mkfifo', [join(directory, 'pipe')])
+  appendFileSync(join(directory, 'config'), `[include]\n\tpath = ${join(directory, 'pipe')}\n`)
+  let hanging = true
+  const hung = Promise.all(
+    pathsOf('alice/hello').map(async (path) => (await service.call('GET', path)).status),
+  ).finally(() => {
+    hanging = false
+  })
+  for (const path of pathsOf('alice/other').filter((path) => path.endsWith('/branches')))
+    t.equal((await service.call('GET', path)).status, 200, path)
+  t.ok(hanging, 'meanwhile')
+  t.strictSame([...new Set(await hung)], [503])
+})
