@@ -59,7 +59,8 @@ export function refRoutes(operations: RefOperations): CompatibleRoute[] {
     { method: 'GET', path: new RegExp(`${REPOSITORY}/branches$`), operation: branches },
     { method: 'GET', path: new RegExp(`${REPOSITORY}/branches/(?<branch>.+)$`), operation: branch },
     { method: 'GET', path: new RegExp(`${REPOSITORY}/tags$`), operation: tags },
-    { method: 'GET', path: new RegExp(`${REPOSITORY}/git/ref/(?<ref>.+)$`), operation: ref },
+    // With an s it is the address that a ref has in its own answer.
+    { method: 'GET', path: new RegExp(`${REPOSITORY}/git/refs?/(?<ref>.+)$`), operation: ref },
     { method: 'GET', path: new RegExp(`${REPOSITORY}/git/matching-refs/(?<ref>.*)$`), operation: matching },
   ]
 }

@@ -2,6 +2,7 @@
 import { Octokit } from '@octokit/rest'
 import { writeFileSync } from 'node:fs'
 import t from 'tap'
+import { shown } from '../../fixtures/api-client.js'
 import { makeRefs, ODD_NAMES } from '../../fixtures/refs.js'
 import { git } from '../../fixtures/git.js'
 import { hostCommit } from '../../fixtures/hosted-commit.js'
@@ -80,6 +81,12 @@ t.test('Pages, links, entity tags, and only those that are protected', async (t)
   t.match(filtered.headers.get('link'), /protected=false&page=2&per_page=1>; rel="next"/)
   t.match((await service.call('GET', `${at}/git/matching-refs/heads/fix?per_page=1`)).headers.get('link'), /rel="next"/)
   t.match((await service.call('GET', `${at}/git/ref/refs/heads/main`)).body, { ref: 'refs/heads/main' })
+  const matching = shown(await service.call('GET', `${at}/git/matching-refs/`))
+  t.equal(matching.length, ODD_NAMES.length + 5)
+  for (const ref of matching) {
+    const { pathname } = new URL(String(ref['url']))
+    t.strictSame((await service.call('GET', pathname)).body, ref, 'a ref answers at its own address')
+  }
   for (const path of ['fix/a%2Fb', 'fix%2Fa%2Fb']) {
     const { body } = await service.call('GET', `${at}/branches/${path}`)
     t.match(body, { name: 'fix/a/b', _links: { self: `${service.url}${at}/branches/fix/a/b` } })
