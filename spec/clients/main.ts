@@ -32,12 +32,17 @@ const table = new Table({
   colAligns: ['left', 'left', 'left', 'left', 'right', 'right', 'right', 'left'],
   style: { head: [], border: [] },
 })
-const service = await ServerProcess.service(place)
+const service = await ServerProcess.service(place, { COMMIT_STATUS_GITEA_HOSTS: 'localhost' })
 try {
   const token = (await command(place, 'token', 'create', 'alice')).split('\n').at(-1) ?? ''
+  const given = {
+    STATUS_URL: service.url,
+    STATUS_GITEA_HOST: service.url.replace('127.0.0.1', 'localhost'),
+    STATUS_TOKEN: token,
+  }
   for (const client of clients.filter(({ name }) => names.length === 0 || names.includes(name))) {
     const begun = performance.now()
-    const { ok, failed, skipped } = await outcomeOf(client, place, { STATUS_URL: service.url, STATUS_TOKEN: token })
+    const { ok, failed, skipped } = await outcomeOf(client, place, given)
     if (failed > 0) process.exitCode = 1
     const { name, version, api, language } = client
     const seconds = ((performance.now() - begun) / 1000).toFixed(1)
