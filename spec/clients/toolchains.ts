@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
+import { promisify, stripVTControlCharacters } from 'node:util'
 import type { Client } from './clients.js'
 
 export type Language = 'Go' | 'Java' | 'Python' | 'Rust'
@@ -62,7 +62,7 @@ const toolchains: Readonly<Record<Language, Toolchain>> = {
 export async function missingFor(language: Language): Promise<string | undefined> {
   for (const { command, since } of toolchains[language].needs) {
     const { code, output } = await run(command)
-    const [, major, minor = '0'] = /(\d+)(?:\.(\d+))?/.exec(output) ?? []
+    const [, major, minor = '0'] = /(\d+)(?:\.(\d+))?/.exec(stripVTControlCharacters(output)) ?? []
     const isOld = Number(major) < since[0] || (Number(major) === since[0] && Number(minor) < since[1])
     if (code !== 0 || isOld) return `no ${command[0]} ${since.join('.')} or newer`
   }
