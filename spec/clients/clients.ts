@@ -19,11 +19,13 @@ const places: readonly [Client['name'], Client['api'], Language, manifest: strin
   ['prow', 'GitHub', 'Go', 'go.mod', 'sigs.k8s.io/prow'],
   ['github-api', 'GitHub', 'Java', 'pom.xml', 'github-api</artifactId>'],
   ['octocrab', 'GitHub', 'Rust', 'Cargo.toml', 'octocrab ='],
+  ['PyGithub', 'GitHub', 'Python', 'requirements.txt', 'PyGithub=='],
   ['gitea-sdk', 'Gitea', 'Go', 'go.mod', 'code.gitea.io/sdk/gitea'],
   ['forgejo-api', 'Gitea', 'Rust', 'Cargo.toml', 'forgejo-api ='],
   ['client-go', 'GitLab', 'Go', 'go.mod', 'gitlab.com/gitlab-org/api/client-go/v2'],
   ['gitlab4j-api', 'GitLab', 'Java', 'pom.xml', 'gitlab4j-api</artifactId>'],
   ['gitlab', 'GitLab', 'Rust', 'Cargo.toml', 'gitlab ='],
+  ['python-gitlab', 'GitLab', 'Python', 'requirements.txt', 'python-gitlab=='],
 ]
 
 /** Every client that `npm run clients` runs. */

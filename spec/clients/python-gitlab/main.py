@@ -1,0 +1,77 @@
+"""GitLab's API by python-gitlab."""
+
+import os
+import sys
+
+import gitlab
+
+FAILED = []
+
+
+def call(name, does):
+    """Prints what came of a call."""
+    try:
+        does()
+        print(f"ok {name}")
+    except Exception as error:  # whatever a client makes of an answer
+        FAILED.append(name)
+        print(f"FAIL {name}: {type(error).__name__}: {str(error).replace(chr(10), ' ')}")
+
+
+def expect(got, wanted):
+    if got != wanted:
+        raise AssertionError(f"it is {got!r}, not {wanted!r}")
+
+
+def main():
+    sha, name = os.environ["STATUS_SHA"], os.environ["STATUS_REPOSITORY"]
+    owner = name.split("/")[0]
+    client = gitlab.Gitlab(os.environ["STATUS_URL"], private_token=os.environ["STATUS_TOKEN"])
+    project = client.projects.get(name)
+    commit = project.commits.get("main")
+
+    def report(state, context, on=commit):
+        saved = on.statuses.create({"state": state, "name": context, "target_url": "https://ci.example/1"})
+        expect((saved.status, saved.name, saved.author["username"]), (state, context, owner))
+
+    def report_others():
+        report("success", "lint")
+        report("success", "test")
+
+    def status_of_commit():
+        found = project.commits.get(sha)
+        expect((found.status, found.last_pipeline["status"]), ("success", "success"))
+
+    def user():
+        client.auth()
+        expect(client.user.username, owner)
+
+    def refused():
+        try:
+            report("success", "build", project.manager.get(name, lazy=True).commits.get("e" * 40, lazy=True))
+        except gitlab.GitlabCreateError as refusal:
+            expect(refusal.response_code, 404)
+            return
+        raise AssertionError("it is no refusal")
+
+    call("get project", lambda: expect(project.path_with_namespace, name))
+    call("get project by number", lambda: expect(client.projects.get(project.id).path_with_namespace, name))
+    call("get commit", lambda: expect(commit.id, sha))
+    call("report pending", lambda: report("pending", "build"))
+    call("report success", lambda: report("success", "build"))
+    call("report others", report_others)
+    call("status of the commit", status_of_commit)
+    call(
+        "list statuses, by pages",
+        lambda: expect(
+            sorted(status.name for status in commit.statuses.list(iterator=True, per_page=2)),
+            ["build", "lint", "test"],
+        ),
+    )
+    call("get user", user)
+    call("get version", lambda: expect(client.version()[0] != "unknown", True))
+    call("report on no commit", refused)
+    sys.exit(1 if FAILED else 0)
+
+
+main()
