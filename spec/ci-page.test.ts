@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -9,8 +9,9 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { parse } from 'yaml'
+import { clients } from './clients/clients.js'
 import { listen } from './fixtures/embedded.js'
-import { chapter, codeBlocks } from './fixtures/page.js'
+import { chapter, codeBlocks, pageTable } from './fixtures/page.js'
 import { missing } from './fixtures/program.js'
 import { hostCommit } from './fixtures/hosted-commit.js'
 
@@ -273,5 +274,25 @@ t.test('Every address of the page leads to the API of its chapter', async (t) =>
     t.ok(addresses.includes(host + address), `${name} has ${host}${address}`)
     const headers = { 'X-Forwarded-Host': new URL(host).host, 'X-Forwarded-Proto': 'https' }
     t.match((await service.call('GET', path, { headers })).body, body, `${name} ${address}`)
+  }
+})
+
+t.test('The libraries of the page are those that npm run clients runs, made as the page says', async (t) => {
+  const rows = pageTable(PAGE, 'library', 'version', 'API', 'address and token')
+  t.strictSame(
+    rows.map(([library = '', version, api]) => [library.split(' ')[0], version, api]),
+    clients.map(({ name, version, api }) => [name, version, api]),
+  )
+  for (const [index, { name, folder }] of clients.entries()) {
+    const codes = Array.from(rows[index]?.[3]?.matchAll(/`([^`]+)`/g) ?? [], ([, code = '']) => code)
+    const program = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((file) => /\bmain\.\w+$/i.test(file))
+      .map((file) => readFileSync(join(folder, file), 'utf8'))
+      .join('')
+    const plain = (code: string): string => code.replaceAll(/\s/g, '')
+    t.ok(
+      codes.some((code) => plain(program).includes(plain(code))),
+      name,
+    )
   }
 })

@@ -24,11 +24,11 @@ def expect(got, wanted):
 
 
 def main():
+    url, token = os.environ["STATUS_URL"], os.environ["STATUS_TOKEN"]
     sha, name = os.environ["STATUS_SHA"], os.environ["STATUS_REPOSITORY"]
     owner = name.split("/")[0]
-    client = Github(
-        base_url=os.environ["STATUS_URL"] + "/api/v3", auth=Auth.Token(os.environ["STATUS_TOKEN"]), per_page=2
-    )
+    client = Github(base_url=url + "/api/v3", auth=Auth.Token(token))
+    client.per_page = 2
     repository = client.get_repo(name)
     commit = repository.get_commit("main")
 

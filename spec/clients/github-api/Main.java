@@ -30,13 +30,12 @@ class Main {
     }
 
     public static void main(String[] arguments) throws Exception {
+        String url = System.getenv("STATUS_URL");
+        String token = System.getenv("STATUS_TOKEN");
         String sha = System.getenv("STATUS_SHA");
         String name = System.getenv("STATUS_REPOSITORY");
         String owner = name.split("/")[0];
-        GitHub client = new GitHubBuilder()
-                .withEndpoint(System.getenv("STATUS_URL") + "/api/v3")
-                .withOAuthToken(System.getenv("STATUS_TOKEN"))
-                .build();
+        GitHub client = new GitHubBuilder().withEndpoint(url + "/api/v3").withOAuthToken(token).build();
         GHRepository repository = client.getRepository(name);
 
         call("check the address", client::checkApiUrlValidity);

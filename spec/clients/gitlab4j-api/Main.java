@@ -30,10 +30,12 @@ class Main {
     }
 
     public static void main(String[] arguments) throws Exception {
+        String url = System.getenv("STATUS_URL");
+        String token = System.getenv("STATUS_TOKEN");
         String sha = System.getenv("STATUS_SHA");
         String name = System.getenv("STATUS_REPOSITORY");
         String owner = name.split("/")[0];
-        GitLabApi client = new GitLabApi(System.getenv("STATUS_URL"), System.getenv("STATUS_TOKEN"));
+        GitLabApi client = new GitLabApi(url, token);
 
         call("get project", () -> expect(client.getProjectApi().getProject(name).getPathWithNamespace(), name));
         call("get project by number", () -> {

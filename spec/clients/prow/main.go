@@ -36,14 +36,8 @@ func main() {
 	url, token, sha := os.Getenv("STATUS_URL"), os.Getenv("STATUS_TOKEN"), os.Getenv("STATUS_SHA")
 	owner, repo, _ := strings.Cut(os.Getenv("STATUS_REPOSITORY"), "/")
 	logrus.SetLevel(logrus.WarnLevel)
-	_, _, client, err := github.NewClientFromOptions(logrus.Fields{}, github.ClientOptions{
-		GetToken:        func() []byte { return []byte(token) },
-		Censor:          func(content []byte) []byte { return content },
-		GraphqlEndpoint: url + "/api/graphql",
-		Bases:           []string{url + "/api/v3"},
-		// It waits for what is not there, in case that it comes.
-		Max404Retries: 1,
-	}.Default())
+	getToken, censor := func() []byte { return []byte(token) }, func(content []byte) []byte { return content }
+	client, err := github.NewClient(getToken, censor, url+"/api/graphql", url+"/api/v3")
 	if err != nil {
 		panic(err)
 	}

@@ -24,9 +24,10 @@ def expect(got, wanted):
 
 
 def main():
+    url, token = os.environ["STATUS_URL"], os.environ["STATUS_TOKEN"]
     sha, name = os.environ["STATUS_SHA"], os.environ["STATUS_REPOSITORY"]
     owner = name.split("/")[0]
-    client = gitlab.Gitlab(os.environ["STATUS_URL"], private_token=os.environ["STATUS_TOKEN"])
+    client = gitlab.Gitlab(url, private_token=token)
     project = client.projects.get(name)
     commit = project.commits.get("main")
 

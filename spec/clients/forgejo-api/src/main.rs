@@ -18,14 +18,11 @@ fn status(state: CommitStatusState, context: &str) -> CreateStatusOption {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Outcome {
-    let (sha, name, token) = (
-        variable("STATUS_SHA"),
-        variable("STATUS_REPOSITORY"),
-        variable("STATUS_TOKEN"),
-    );
+    let (url, token) = (variable("STATUS_GITEA_HOST"), variable("STATUS_TOKEN"));
+    let (sha, name) = (variable("STATUS_SHA"), variable("STATUS_REPOSITORY"));
     let (owner, repo) = name.split_once('/').ok_or("no owner")?;
     // It keeps no more than the host of an address: this one is Gitea's, by the setting `giteaHosts`.
-    let client = Forgejo::new(Auth::Token(&token), Url::parse(&variable("STATUS_GITEA_HOST"))?)?;
+    let client = Forgejo::new(Auth::Token(&token), Url::parse(&url)?)?;
     let report = |state: CommitStatusState, context: &'static str| {
         let request = client.repo_create_status(owner, repo, &sha, status(state, context));
         async move {

@@ -58,10 +58,10 @@ struct User {
 fn main() -> Outcome {
     let (sha, name) = (variable("STATUS_SHA"), variable("STATUS_REPOSITORY"));
     let (owner, _) = name.split_once('/').ok_or("no owner")?;
-    let address = variable("STATUS_URL");
+    let (url, token) = (variable("STATUS_URL"), variable("STATUS_TOKEN"));
     // It takes a host, and asks who the token's user is.
-    let host = address.trim_start_matches("http://");
-    let client = Gitlab::builder(host, variable("STATUS_TOKEN")).insecure().build()?;
+    let host = url.trim_start_matches("http://");
+    let client = Gitlab::new_insecure(host, token)?;
     let report = |state: CommitStatusState, shown: &str, context: &str| {
         let mut request = CreateCommitStatus::builder();
         request
@@ -93,7 +93,7 @@ fn main() -> Outcome {
             (project.path_with_namespace, project.default_branch),
             (name.clone(), "main".into()),
         )?;
-        expect(project.web_url.starts_with(&address), true)
+        expect(project.web_url.starts_with(&url), true)
     });
     call!("get project by number", {
         let project: Project = projects::Project::builder().project(number).build()?.query(&client)?;
@@ -124,7 +124,7 @@ fn main() -> Outcome {
     call!("status of the commit", {
         let commit: CommitDetails = Commit::builder().project(&name).commit(&sha).build()?.query(&client)?;
         let pipeline = commit.last_pipeline.ok_or("it has no pipeline")?;
-        expect((pipeline.id > 0, pipeline.web_url.starts_with(&address)), (true, true))?;
+        expect((pipeline.id > 0, pipeline.web_url.starts_with(&url)), (true, true))?;
         expect(
             (commit.status.as_deref(), pipeline.status.as_str()),
             (Some("success"), "success"),

@@ -9,11 +9,12 @@ use octocrab::{Error, Octocrab, Page};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Outcome {
+    let (url, token) = (variable("STATUS_URL"), variable("STATUS_TOKEN"));
     let (sha, name) = (variable("STATUS_SHA"), variable("STATUS_REPOSITORY"));
     let (owner, repo) = name.split_once('/').ok_or("no owner")?;
     let client = Octocrab::builder()
-        .base_uri(format!("{}/api/v3", variable("STATUS_URL")))?
-        .personal_token(variable("STATUS_TOKEN"))
+        .base_uri(format!("{url}/api/v3"))?
+        .personal_token(token)
         .build()?;
     let repository = client.repos(owner, repo);
     let report = |state: StatusState, context: &'static str| {
