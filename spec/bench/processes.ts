@@ -25,7 +25,9 @@ export class ServerProcess {
       stdio: ['ignore', 'inherit', 'pipe'],
     })
     const line = await firstLine(child)
-    return new ServerProcess(/http:\/\/[\d.:]+/.exec(line)?.[0] ?? '', child)
+    const url = /http:\/\/[\d.:]+/.exec(line)?.[0]
+    if (url === undefined) throw new Error(`the service did not start: ${line}`)
+    return new ServerProcess(url, child)
   }
 
   /** A bare node:http server that answers the same bytes. */

@@ -1,6 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
 import type { Place } from '../bench/data.js'
 import { command, ServerProcess } from '../bench/processes.js'
@@ -17,7 +19,10 @@ interface Row {
   readonly skipped?: string
 }
 
-const names = process.argv.slice(2)
+const { values, positionals: names } = parseArgs({
+  options: { folder: { type: 'string', default: fileURLToPath(new URL('../../build/clients', import.meta.url)) } },
+  allowPositionals: true,
+})
 const unknown = names.filter((name) => !clients.some((client) => client.name === name))
 if (unknown.length > 0) {
   console.error(`no such client: ${unknown.join(', ')}; there are ${clients.map(({ name }) => name).join(', ')}`)
@@ -60,14 +65,16 @@ async function outcomeOf(client: Client, { repositories }: Place, service: Recor
   const missing = await missingFor(client.language)
   if (missing !== undefined) return { ok: 0, failed: 0, skipped: missing }
   console.log(`${client.name} ${client.version}`)
-  const reason = await build(client)
+  const cache = join(values.folder, client.name)
+  const reason = await build(client, cache)
   if (reason !== undefined) {
     console.log(indented(`FAIL build:\n${reason}`))
     return { ok: 0, failed: 1 }
   }
   const repository = `alice/${client.name}`
   const sha = await makePublicRepository(repositories, repository)
-  const { code, output } = await call(client, { ...service, STATUS_REPOSITORY: repository, STATUS_SHA: sha })
+  const given = { ...service, STATUS_REPOSITORY: repository, STATUS_SHA: sha }
+  const { code, output } = await call(client, cache, given)
   const [ok, failed] = [/^ok /gm, /^FAIL /gm].map((said) => output.match(said)?.length ?? 0) as [number, number]
   console.log(indented(output))
   const isWhole = (code === 0) === (failed === 0) && ok > 0

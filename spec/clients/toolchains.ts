@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify, stripVTControlCharacters } from 'node:util'
 import type { Client } from './clients.js'
 
@@ -17,9 +16,6 @@ interface Toolchain {
   readonly build: (cache: string) => readonly Command[]
   readonly run: (cache: string, name: string) => Command
 }
-
-/** What is built once and kept between runs. */
-const caches = fileURLToPath(new URL('../../build/clients', import.meta.url))
 
 const toolchains: Readonly<Record<Language, Toolchain>> = {
   Go: {
@@ -53,8 +49,8 @@ const toolchains: Readonly<Record<Language, Toolchain>> = {
   Rust: {
     needs: [{ command: ['cargo', '--version'], since: [1, 85] }],
     // One folder for all: what several clients need is compiled once.
-    build: () => [['cargo', 'build', '--quiet', '--locked', '--target-dir', join(caches, 'rust')]],
-    run: (_, name) => [join(caches, 'rust/debug', `call-${name}`)],
+    build: (cache) => [['cargo', 'build', '--quiet', '--locked', '--target-dir', join(cache, '../rust')]],
+    run: (cache, name) => [join(cache, '../rust/debug', `call-${name}`)],
   },
 }
 
@@ -69,9 +65,13 @@ export async function missingFor(language: Language): Promise<string | undefined
   return undefined
 }
 
-/** @returns what a failed command printed, or `undefined` */
-export async function build({ name, language, folder }: Client): Promise<string | undefined> {
-  for (const command of toolchains[language].build(join(caches, name))) {
+/**
+ * Builds the program of a client.
+ * @param cache where what is built is kept between runs
+ * @returns what a failed command printed, or `undefined`
+ */
+export async function build({ language, folder }: Client, cache: string): Promise<string | undefined> {
+  for (const command of toolchains[language].build(cache)) {
     const { code, output } = await run(command, { cwd: folder })
     if (code !== 0) return output
   }
@@ -81,9 +81,10 @@ export async function build({ name, language, folder }: Client): Promise<string 
 /** Runs the program of a client that is built. */
 export async function call(
   { name, language, folder }: Client,
+  cache: string,
   environment: Readonly<Record<string, string>>,
 ): Promise<Ended> {
-  const command = toolchains[language].run(join(caches, name), name)
+  const command = toolchains[language].run(cache, name)
   return await run(command, { cwd: folder, env: environment, timeout: 120_000 })
 }
 
