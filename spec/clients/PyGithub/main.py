@@ -66,6 +66,15 @@ def main():
         lambda: expect(sorted(status.context for status in commit.get_statuses()), ["build", "lint", "test"]),
     )
     call("list check runs", lambda: expect(list(commit.get_check_runs()), []))
+    call(
+        "list branches, by pages",
+        lambda: expect([branch.name for branch in repository.get_branches()], ["feature/one", "main"]),
+    )
+    call("get branch", lambda: expect(repository.get_branch("feature/one").commit.sha, sha))
+    call("get ref", lambda: expect(repository.get_git_ref("heads/feature/one").object.sha, sha))
+    call("list refs", lambda: expect(len(list(repository.get_git_refs())), 3))
+    call("list matching refs", lambda: expect(len(list(repository.get_git_matching_refs("heads/feature"))), 1))
+    call("list tags", lambda: expect([tag.name for tag in repository.get_tags()], ["v1.0"]))
     call("get user", lambda: expect(client.get_user().login, owner))
     call("get another user", lambda: expect(client.get_user("bob").login, "bob"))
     call("get no commit", refused)

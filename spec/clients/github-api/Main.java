@@ -2,7 +2,9 @@
 import java.util.List;
 import org.kohsuke.github.GHCommitState;
 import org.kohsuke.github.GHCommitStatus;
+import org.kohsuke.github.GHRef;
 import org.kohsuke.github.GHRepository;
+import org.kohsuke.github.GHTag;
 import org.kohsuke.github.GitHub;
 import org.kohsuke.github.GitHubBuilder;
 import org.kohsuke.github.HttpException;
@@ -56,6 +58,16 @@ class Main {
                         .sorted().toList(),
                 List.of("build", "lint", "test")));
         call("list check runs", () -> expect(repository.getCheckRuns(sha).toList(), List.of()));
+        call("list branches", () -> expect(
+                repository.getBranches().keySet().stream().sorted().toList(), List.of("feature/one", "main")));
+        call("get branch", () -> expect(repository.getBranch("feature/one").getSHA1(), sha));
+        call("get ref", () -> expect(repository.getRef("heads/feature/one").getObject().getSha(), sha));
+        call("list refs", () -> expect(
+                repository.listRefs("heads").toList().stream().map(GHRef::getRef).toList(),
+                List.of("refs/heads/feature/one", "refs/heads/main")));
+        call("list all refs", () -> expect(repository.getRefs().length, 3));
+        call("list tags", () -> expect(
+                repository.listTags().toList().stream().map(GHTag::getName).toList(), List.of("v1.0")));
         call("get user", () -> expect(client.getMyself().getLogin(), owner));
         call("get another user", () -> expect(client.getUser("bob").getLogin(), "bob"));
         call("get rate limit", client::getRateLimit);

@@ -88,6 +88,40 @@ func main() {
 		runs, _, err := client.Checks.ListCheckRunsForRef(ctx, owner, repo, sha, nil)
 		return errors.Join(err, expect(runs.GetTotal(), 0))
 	})
+	call("list branches, by pages", func() error {
+		var names []string
+		for options := (&github.BranchListOptions{ListOptions: github.ListOptions{PerPage: 1}}); ; {
+			page, response, err := client.Repositories.ListBranches(ctx, owner, repo, options)
+			if err != nil {
+				return err
+			}
+			for _, branch := range page {
+				names = append(names, branch.GetName())
+			}
+			if options.Page = response.NextPage; options.Page == 0 {
+				return expect(names, []string{"feature/one", "main"})
+			}
+		}
+	})
+	call("get branch", func() error {
+		branch, _, err := client.Repositories.GetBranch(ctx, owner, repo, "feature/one", 0)
+		return errors.Join(err, expect(branch.GetCommit().GetSHA(), sha))
+	})
+	call("get ref", func() error {
+		ref, _, err := client.Git.GetRef(ctx, owner, repo, "heads/feature/one")
+		return errors.Join(err, expect(ref.GetObject().GetSHA(), sha))
+	})
+	call("list matching refs", func() error {
+		refs, _, err := client.Git.ListMatchingRefs(ctx, owner, repo, "heads/feature")
+		return errors.Join(err, expect(len(refs), 1))
+	})
+	call("list tags", func() error {
+		tags, _, err := client.Repositories.ListTags(ctx, owner, repo, nil)
+		if err != nil || len(tags) != 1 {
+			return errors.Join(err, expect(len(tags), 1))
+		}
+		return expect(tags[0].GetName(), "v1.0")
+	})
 	call("get user", func() error {
 		user, _, err := client.Users.Get(ctx, "")
 		return errors.Join(err, expect(user.GetLogin(), owner))

@@ -83,6 +83,14 @@ func main() {
 		}
 		return expect(runs.Total, 0)
 	})
+	call("list branches", func() error {
+		branches, err := client.GetBranches(owner, repo, false)
+		return errors.Join(err, expect(branches, []github.Branch{{Name: "feature/one"}, {Name: "main"}}))
+	})
+	call("get ref", func() error {
+		found, err := client.GetRef(owner, repo, "heads/feature/one")
+		return errors.Join(err, expect(found, sha))
+	})
 	call("get user", func() error {
 		user, err := client.BotUser()
 		if err != nil {

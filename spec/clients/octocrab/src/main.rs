@@ -3,6 +3,7 @@
 mod call;
 
 use call::{expect, variable, Calls, Outcome};
+use octocrab::models::repos::Object;
 use octocrab::models::{Status, StatusState};
 use octocrab::params::repos::Reference;
 use octocrab::{Error, Octocrab, Page};
@@ -83,6 +84,40 @@ async fn main() -> Outcome {
             .send()
             .await?;
         expect(suites.total_count, 0)
+    });
+    call!("list branches, by pages", {
+        let first = repository.branches().list().per_page(1).send().await?;
+        let names: Vec<_> = client
+            .all_pages(first)
+            .await?
+            .into_iter()
+            .map(|branch| branch.name)
+            .collect();
+        expect(names, vec!["feature/one".into(), "main".into()])
+    });
+    call!("get branch", {
+        let branch = repository.branches().get("feature/one").await?;
+        expect((branch.name, branch.commit.sha), ("feature/one".into(), sha.clone()))
+    });
+    call!("get ref", {
+        let found = repository.get_ref(&Reference::Branch("feature/one".into())).await?;
+        expect(
+            matches!(found.object, Object::Commit { sha: named, .. } if named == sha),
+            true,
+        )
+    });
+    call!("list matching refs", {
+        expect(repository.list_matching_refs("heads/feature").await?.len(), 1)
+    });
+    call!("list tags", {
+        let names: Vec<_> = repository
+            .list_tags()
+            .send()
+            .await?
+            .into_iter()
+            .map(|tag| tag.name)
+            .collect();
+        expect(names, vec!["v1.0".into()])
     });
     call!("get user", {
         expect(client.current().user().await?.login, owner.into())
