@@ -1,3 +1,4 @@
+import { ServiceError } from '../../errors.js'
 import type { Answer } from '../exchange.js'
 import type { Call, CompatibleRoute } from './api.js'
 import { refPath } from './formats.js'
@@ -55,12 +56,21 @@ export function refRoutes(operations: RefOperations): CompatibleRoute[] {
     return listed(items, linksOf(`${url}/git/matching-refs/${refPath(ref)}`, found, MATCHING))
   }
 
+  /** The ref of a name, or those whose names begin with it: what both were before they had addresses of their own. */
+  const refOrMatching = async (call: Call): Promise<Answer> => {
+    const name = fullRef(String(call.params['ref']))
+    const found = await operations.page(call, nameOf(call), { prefix: name, pages: MATCHING })
+    if (found.total === 0) throw new ServiceError('path_unknown')
+    return found.refs[0]?.name === name ? await ref(call) : await matching(call)
+  }
+
   return [
     { method: 'GET', path: new RegExp(`${REPOSITORY}/branches$`), operation: branches },
     { method: 'GET', path: new RegExp(`${REPOSITORY}/branches/(?<branch>.+)$`), operation: branch },
     { method: 'GET', path: new RegExp(`${REPOSITORY}/tags$`), operation: tags },
-    // With an s it is the address that a ref has in its own answer.
-    { method: 'GET', path: new RegExp(`${REPOSITORY}/git/refs?/(?<ref>.+)$`), operation: ref },
+    { method: 'GET', path: new RegExp(`${REPOSITORY}/git/ref/(?<ref>.+)$`), operation: ref },
     { method: 'GET', path: new RegExp(`${REPOSITORY}/git/matching-refs/(?<ref>.*)$`), operation: matching },
+    // It is the address that a ref has in its own answer.
+    { method: 'GET', path: new RegExp(`${REPOSITORY}/git/refs(?:/|$)(?<ref>.*)$`), operation: refOrMatching },
   ]
 }

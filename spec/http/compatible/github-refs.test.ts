@@ -96,6 +96,25 @@ t.test('Pages, links, entity tags, and only those that are protected', async (t)
   t.match((await service.call('GET', `${at}/branches?protected=false&per_page=100`, { token })).text, /"later"/)
 })
 
+t.test('Refs below their older address, which clients of hub4j and Prow ask: that one, or all below', async (t) => {
+  const { service, directory, sha } = await hostCommit(t)
+  const { tag } = await makeRefs(directory)
+  const at = '/api/v3/repos/alice/hello/git/refs'
+  const answer = async (path: string) => (await service.call('GET', at + path)).body
+  const main = { ref: 'refs/heads/main', object: { sha, type: 'commit' } }
+  t.match(await answer('/heads/main'), main)
+  t.match(await answer('/heads/mai'), [main])
+  t.match(await answer('/tags/v1'), [{ object: { type: 'tag', sha: tag } }, { ref: 'refs/tags/v1/light' }])
+  t.equal(Object.keys(await answer('/heads')).length, ODD_NAMES.length + 2)
+  t.strictSame(await answer('/heads?page=9'), [])
+  t.equal((await service.call('GET', `${at}/heads/gone`)).status, 404)
+  t.equal(Object.keys(await answer('')).length, ODD_NAMES.length + 5)
+  const page = await service.call('GET', `${at}?per_page=5`)
+  const [, next = ''] = /<([^>]*)>; rel="next"/.exec(page.headers.get('link') ?? '') ?? []
+  t.equal(Object.keys((await service.call('GET', next.slice(service.url.length))).body).length, 5)
+  t.equal((await service.call('GET', `${at}gone`)).status, 404)
+})
+
 t.test('A branch whose commit is not there is 503, and so is a repository that cannot be read', async (t) => {
   const { service, directory, sha } = await hostCommit(t)
   const at = '/api/v3/repos/alice/hello'
@@ -103,6 +122,6 @@ t.test('A branch whose commit is not there is 503, and so is a repository that c
   t.equal((await service.call('GET', `${at}/branches`)).status, 200)
   t.equal((await service.call('GET', `${at}/git/matching-refs/heads`)).status, 503)
   writeFileSync(`${directory}/config`, '[broken\n')
-  for (const path of ['branches', 'branches/main', 'tags', 'git/ref/heads/main', `branches/${sha}`])
+  for (const path of ['branches', 'branches/main', 'tags', 'git/ref/heads/main', 'git/refs', `branches/${sha}`])
     t.equal((await service.call('GET', `${at}/${path}`)).status, 503, path)
 })

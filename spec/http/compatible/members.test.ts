@@ -52,7 +52,9 @@ function readPaths(ref: string): string[] {
     }),
     ...['', '/meta', '/users/bob', '/rate_limit', '/users/-x'].map((path) => `/api/v3${path}`),
     ...['commits', 'git/commits'].map((kind) => `/api/v3/repos/alice/hello/${kind}/${ref}`),
-    ...['git/ref/heads/main', 'git/matching-refs/'].map((path) => `/api/v3/repos/alice/hello/${path}`),
+    ...['git/ref/heads/main', 'git/matching-refs/', 'git/refs', 'git/refs/heads'].map(
+      (path) => `/api/v3/repos/alice/hello/${path}`,
+    ),
     ...['git/refs', `git/commits/${ref}`].map((path) => `/gitea/api/v1/repos/alice/hello/${path}`),
     ...['/version', '/settings/api', '/users/bob'].map((path) => `/gitea/api/v1${path}`),
     ...project.flatMap((at) =>

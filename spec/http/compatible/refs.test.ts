@@ -8,7 +8,8 @@ import { hostCommit } from '../../fixtures/hosted-commit.js'
 import { makeRefs } from '../../fixtures/refs.js'
 
 function pathsOf(name: string): string[] {
-  const github = ['branches', 'branches/main', 'branches/gone', 'tags', 'git/ref/heads/main', 'git/matching-refs/heads']
+  const refs = ['git/ref/heads/main', 'git/matching-refs/heads', 'git/refs', 'git/refs/heads', 'git/refs/heads/main']
+  const github = ['branches', 'branches/main', 'branches/gone', 'tags', ...refs]
   const gitea = ['branches', 'branches/main', 'branches/gone', 'tags', 'git/refs', 'git/refs/heads', 'git/commits/main']
   const gitlab = ['branches', 'branches/main', 'branches/gone', 'branches?search=a', 'tags']
   return [
