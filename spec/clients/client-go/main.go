@@ -101,6 +101,36 @@ func main() {
 			}
 		}
 	})
+	call("list branches, by pages", func() error {
+		var names []string
+		options := &gitlab.ListBranchesOptions{ListOptions: gitlab.ListOptions{PerPage: 1}}
+		for {
+			page, response, err := client.Branches.ListBranches(project, options)
+			if err != nil {
+				return err
+			}
+			for _, branch := range page {
+				names = append(names, branch.Name)
+			}
+			if options.Page = response.NextPage; options.Page == 0 {
+				return expect(names, []string{"feature/one", "main"})
+			}
+		}
+	})
+	call("get branch", func() error {
+		branch, _, err := client.Branches.GetBranch(project, "feature/one")
+		if err != nil {
+			return err
+		}
+		return expect([]any{branch.Commit.ID, branch.Default}, []any{sha, false})
+	})
+	call("list tags", func() error {
+		tags, _, err := client.Tags.ListTags(project, nil)
+		if err != nil || len(tags) != 1 {
+			return errors.Join(err, expect(len(tags), 1))
+		}
+		return expect(tags[0].Name, "v1.0")
+	})
 	call("get user", func() error {
 		user, _, err := client.Users.CurrentUser()
 		if err != nil {

@@ -87,6 +87,58 @@ func main() {
 			}
 		}
 	})
+	call("get commit", func() error {
+		commit, _, err := client.GetSingleCommit(owner, repo, "main")
+		if err != nil {
+			return err
+		}
+		return expect([]string{commit.SHA, commit.RepoCommit.Message}, []string{sha, "another commit\n"})
+	})
+	call("list branches, by pages", func() error {
+		var names []string
+		for page := 1; ; page++ {
+			options := gitea.ListRepoBranchesOptions{ListOptions: gitea.ListOptions{Page: page, PageSize: 1}}
+			branches, response, err := client.ListRepoBranches(owner, repo, options)
+			if err != nil {
+				return err
+			}
+			for _, branch := range branches {
+				names = append(names, branch.Name)
+			}
+			if response.NextPage == 0 {
+				slices.Sort(names)
+				return expect(names, []string{"feature/one", "main"})
+			}
+		}
+	})
+	call("get branch", func() error {
+		branch, _, err := client.GetRepoBranch(owner, repo, "feature/one")
+		if err != nil {
+			return err
+		}
+		return expect(branch.Commit.ID, sha)
+	})
+	call("get ref", func() error {
+		ref, _, err := client.GetRepoRef(owner, repo, "heads/feature/one")
+		if err != nil {
+			return err
+		}
+		return expect(ref.Object.SHA, sha)
+	})
+	call("list tags", func() error {
+		tags, _, err := client.ListRepoTags(owner, repo, gitea.ListRepoTagsOptions{})
+		if err != nil || len(tags) != 1 {
+			return errors.Join(err, expect(len(tags), 1))
+		}
+		return expect(tags[0].Name, "v1.0")
+	})
+	call("get another user", func() error {
+		user, _, err := client.GetUserInfo("bob")
+		if err != nil {
+			return err
+		}
+		return expect(user.UserName, "bob")
+	})
 	call("get user", func() error {
 		user, _, err := client.GetMyUserInfo()
 		if err != nil {

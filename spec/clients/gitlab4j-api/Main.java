@@ -2,9 +2,11 @@
 import java.util.List;
 import org.gitlab4j.api.GitLabApi;
 import org.gitlab4j.api.GitLabApiException;
+import org.gitlab4j.api.models.Branch;
 import org.gitlab4j.api.models.Commit;
 import org.gitlab4j.api.models.CommitStatus;
 import org.gitlab4j.api.models.CommitStatusFilter;
+import org.gitlab4j.api.models.Tag;
 import org.gitlab4j.models.Constants.CommitBuildState;
 
 class Main {
@@ -59,6 +61,13 @@ class Main {
                 client.getCommitsApi().getCommitStatuses(name, sha, new CommitStatusFilter(), 2).all().stream()
                         .map(CommitStatus::getName).sorted().toList(),
                 List.of("build", "lint", "test")));
+        call("list branches, by pages", () -> expect(
+                client.getRepositoryApi().getBranches(name, 1).all().stream().map(Branch::getName).toList(),
+                List.of("feature/one", "main")));
+        call("get branch", () -> expect(
+                client.getRepositoryApi().getBranch(name, "feature/one").getCommit().getId(), sha));
+        call("list tags", () -> expect(
+                client.getTagsApi().getTags(name).stream().map(Tag::getName).toList(), List.of("v1.0")));
         call("get user", () -> expect(client.getUserApi().getCurrentUser().getUsername(), owner));
         call("get version", () -> expect(client.getVersion().getVersion().isEmpty(), false));
         call("report on no commit", () -> {

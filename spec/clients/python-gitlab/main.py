@@ -69,6 +69,14 @@ def main():
             ["build", "lint", "test"],
         ),
     )
+    call(
+        "list branches, by pages",
+        lambda: expect(
+            [branch.name for branch in project.branches.list(iterator=True, per_page=1)], ["feature/one", "main"]
+        ),
+    )
+    call("get branch", lambda: expect(project.branches.get("feature/one").commit["id"], sha))
+    call("list tags", lambda: expect([tag.name for tag in project.tags.list(get_all=True)], ["v1.0"]))
     call("get user", user)
     call("get version", lambda: expect(client.version()[0] != "unknown", True))
     call("report on no commit", refused)

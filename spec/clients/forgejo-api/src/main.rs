@@ -71,6 +71,39 @@ async fn main() -> Outcome {
         names.sort();
         expect(names, vec!["build".into(), "lint".into(), "test".into()])
     });
+    call!("get commit", {
+        let commit = client
+            .repo_get_single_commit(owner, repo, "main", Default::default())
+            .await?;
+        expect(commit.sha, Some(sha.clone()))
+    });
+    call!("list branches, by pages", {
+        let branches = client.repo_list_branches(owner, repo).page_size(1).all().await?;
+        let mut names: Vec<_> = branches.into_iter().filter_map(|branch| branch.name).collect();
+        names.sort();
+        expect(names, vec!["feature/one".into(), "main".into()])
+    });
+    call!("get branch", {
+        let branch = client.repo_get_branch(owner, repo, "feature/one").await?;
+        expect(branch.commit.and_then(|commit| commit.id), Some(sha.clone()))
+    });
+    call!("list refs", {
+        let refs = client.repo_list_git_refs(owner, repo, "heads").await?;
+        expect(refs.len(), 2)
+    });
+    call!("list all refs", {
+        expect(client.repo_list_all_git_refs(owner, repo).await?.len(), 3)
+    });
+    call!("list tags", {
+        let tags = client.repo_list_tags(owner, repo).all().await?;
+        expect(
+            tags.into_iter().filter_map(|tag| tag.name).collect(),
+            vec!["v1.0".to_string()],
+        )
+    });
+    call!("get another user", {
+        expect(client.user_get("bob").await?.login, Some("bob".into()))
+    });
     call!("get user", {
         expect(client.user_get_current().await?.login, Some(owner.into()))
     });

@@ -3,7 +3,9 @@
 mod call;
 
 use call::{expect, variable, Calls, Outcome};
+use gitlab::api::projects::repository::branches::{Branch, Branches};
 use gitlab::api::projects::repository::commits::{Commit, CommitStatusState, CommitStatuses, CreateCommitStatus};
+use gitlab::api::projects::repository::tags::Tags;
 use gitlab::api::{paged, projects, users, ApiError, Pagination, Query};
 use gitlab::Gitlab;
 use serde::Deserialize;
@@ -22,6 +24,17 @@ struct CommitDetails {
     status: Option<String>,
     last_pipeline: Option<Pipeline>,
     stats: Stats,
+}
+
+#[derive(Deserialize)]
+struct Ref {
+    name: String,
+    commit: Named,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    id: String,
 }
 
 #[derive(Deserialize)]
@@ -137,6 +150,24 @@ fn main() -> Outcome {
         let mut names: Vec<_> = statuses.into_iter().map(|status| status.name).collect();
         names.sort();
         expect(names, vec!["build".into(), "lint".into(), "test".into()])
+    });
+    call!("list branches, by pages", {
+        let request = Branches::builder().project(&name).build()?;
+        let branches: Vec<Ref> = paged(request, Pagination::AllPerPageLimit(1)).query(&client)?;
+        let names: Vec<_> = branches.into_iter().map(|branch| branch.name).collect();
+        expect(names, vec!["feature/one".into(), "main".into()])
+    });
+    call!("get branch", {
+        let branch: Ref = Branch::builder()
+            .project(&name)
+            .branch("feature/one")
+            .build()?
+            .query(&client)?;
+        expect(branch.commit.id, sha.clone())
+    });
+    call!("list tags", {
+        let tags: Vec<Ref> = Tags::builder().project(&name).build()?.query(&client)?;
+        expect(tags.into_iter().map(|tag| tag.name).collect(), vec!["v1.0".to_string()])
     });
     call!("get user", {
         let user: User = users::CurrentUser::builder().build()?.query(&client)?;
