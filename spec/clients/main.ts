@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
@@ -65,7 +65,7 @@ async function outcomeOf(client: Client, { repositories }: Place, service: Recor
   const missing = await missingFor(client.language)
   if (missing !== undefined) return { ok: 0, failed: 0, skipped: missing }
   console.log(`${client.name} ${client.version}`)
-  const cache = join(values.folder, client.name)
+  const cache = resolve(values.folder, client.name)
   const reason = await build(client, cache)
   if (reason !== undefined) {
     console.log(indented(`FAIL build:\n${reason}`))
