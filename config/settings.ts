@@ -11,6 +11,8 @@ export interface Setting {
   readonly rule: { readonly type: 'string' | 'integer' | 'array'; readonly [keyword: string]: unknown }
   /** For the pages and `serve --help`. */
   readonly meaning: string
+  /** What stands between the words of a list in the environment; absent: a comma. */
+  readonly separator?: ' '
   /** Whether it is an option of the library too; the others are about the server, which is the host's own. */
   readonly isOption?: true
 }
@@ -137,6 +139,34 @@ const table = [
     default: '',
     rule: { type: 'string', description: 'a line of printable ASCII', pattern: '^[\\x20-\\x7e]*$', maxLength: 200 },
     meaning: 'line that prints a link for whoever runs it, shown to who wants to sign in: `ssh git@host sign-in`',
+  },
+  {
+    key: 'rights.command',
+    environment: 'COMMIT_STATUS_RIGHTS_COMMAND',
+    default: [],
+    separator: ' ',
+    rule: {
+      type: 'array',
+      items: {
+        type: 'string',
+        description: 'a word without control characters',
+        pattern: '^[^\\p{Cc}]+$',
+        maxLength: 4096,
+      },
+      maxItems: 100,
+      if: { minItems: 1 },
+      then: { contains: { const: '{access}' }, description: 'a program and its arguments, {access} among them' },
+    },
+    meaning:
+      'program of the git server that says who may do what, in place of owners and grants, as its words: ' +
+      '`["gitolite", "access", "%", "%", "{access}", "any"]`',
+  },
+  {
+    key: 'rights.seconds',
+    environment: 'COMMIT_STATUS_RIGHTS_SECONDS',
+    default: 10,
+    rule: { type: 'integer', minimum: 1, maximum: 3600 },
+    meaning: 'seconds for which an answer of that program is remembered: until then a right that was withdrawn counts',
   },
   {
     key: 'tokenPrefix',

@@ -39,6 +39,7 @@ export const catalogue = {
   transfer_coding_unknown: { status: 501, text: 'transfer coding not supported: only chunked is' },
   overloaded: { status: 503, text: 'too many requests in progress', retryAfter: 1 },
   repository_unreadable: { status: 503, text: 'the repository cannot be read at the moment' },
+  rights_unavailable: { status: 503, text: 'rights cannot be determined at the moment' },
   part_unresponsive: { status: 503, text: 'a part of the service does not answer at the moment' },
   store_unavailable: { status: 503, text: 'the store cannot be used at the moment' },
   shutting_down: { status: 503, text: 'shutting down' },
@@ -130,6 +131,11 @@ export class StoreLocked extends StoreUnavailable {
   }
 }
 
+/** Rights cannot be determined at the moment, as the log says; trying again later may help. */
+export class RightsUnavailable extends Error {
+  override readonly name = 'RightsUnavailable'
+}
+
 /** A commit has as many contexts as it may have, and the report would add one: nothing was saved. */
 export class ContextLimitReached extends Error {
   override readonly name = 'ContextLimitReached'
@@ -152,6 +158,7 @@ export function toServiceError(error: unknown): ServiceError {
   // Without a cause: that has been logged, once and not for each of thousands.
   if (error instanceof StoreOverloaded) return new ServiceError('overloaded')
   if (error instanceof StoreFenced) return new ServiceError('store_unavailable')
+  if (error instanceof RightsUnavailable) return new ServiceError('rights_unavailable')
   return new ServiceError(error instanceof StoreUnavailable ? 'store_unavailable' : 'internal', { cause: error })
 }
 

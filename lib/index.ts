@@ -1,12 +1,14 @@
 export { createCommitStatusService } from './embedding/create-service.js'
 export type { CommitStatusService } from './embedding/commit-status-service.js'
 export type { CommitStatusOptions, HostPages } from './embedding/options.js'
+export { commandAccessPolicy, type CommandAccessPolicyOptions } from './embedding/command-access-policy.js'
 
 export type { CommitState, CommitStates } from './domain/commit-status.js'
 export type { CommitStatus, Reporter, State, StoredStatus } from './domain/commit-status.js'
 export {
   AdministrationError,
   PartError,
+  RightsUnavailable,
   ServiceError,
   StartError,
   StoreCorrupt,

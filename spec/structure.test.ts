@@ -31,6 +31,7 @@ const owners = {
   'ipaddr.js': ['lib/contracts/client-key.ts'],
   level: ['lib/store/level/database.ts'],
   'lru-cache': [
+    'lib/auth/command-policy.ts',
     'lib/auth/memory-failure-budget.ts',
     'lib/git/changed-lines.ts',
     'lib/git/commit-content.ts',
@@ -163,12 +164,16 @@ t.test(
         lib
           .filter(({ names, path }) => names.has(name) && path !== 'lib/stand-alone/stand-alone.ts')
           .map(({ path }) => path),
-        name === 'process' ? ['lib/git/git-process.ts'] : [],
+        name === 'process' ? ['lib/auth/rights-command.ts', 'lib/git/git-process.ts'] : [],
         name,
       )
     }
     t.strictSame(['node:process', 'node:cluster', 'node:worker_threads'].flatMap(importersOf), [])
-    t.strictSame(importersOf('node:child_process'), ['lib/git/git-process.ts'], 'it finds the installed git by PATH')
+    t.strictSame(
+      importersOf('node:child_process'),
+      ['lib/auth/rights-command.ts', 'lib/git/git-process.ts'],
+      'the program that tells rights, and the installed git',
+    )
   },
 )
 

@@ -18,7 +18,14 @@ export interface AccessPolicy {
   /**
    * The right of `user` on `repository`, apart from its being public. Asked for every request, so that a right
    * taken away is gone at once; asked for missing repositories too, and must then answer as for one it does not
-   * know. A rejection counts as `none`, but for `StoreUnavailable`: then the request is to be tried again later.
+   * know. A rejection counts as `none`, but for `StoreUnavailable` and `RightsUnavailable`: then the request is to be
+   * tried again later.
+   * @param wanted the most that whoever asks has a use for: who may do more may be answered that
    */
-  access(user: string, repository: RepositoryName): Promise<Access>
+  access(user: string, repository: RepositoryName, wanted?: Access): Promise<Access>
+  /**
+   * The rights of `user` on each of many repositories, for a policy to which that is less than one after the other; the
+   * rest as for `access`.
+   */
+  accessToEach?(user: string, repositories: readonly RepositoryName[], wanted?: Access): Promise<readonly Access[]>
 }

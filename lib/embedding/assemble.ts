@@ -41,6 +41,7 @@ import { hostCalls } from './host-calls.js'
 import { openCompatibleApis } from './open-compatible-apis.js'
 import { openPages, type StandAlonePages } from './open-pages.js'
 import { openDependencies, type Dependencies } from './open-dependencies.js'
+import type { RightsSetting } from './open-rights.js'
 import { checkOptions, type CommitStatusOptions } from './options.js'
 
 /** How long commands under way may take to finish when the service is closed. */
@@ -50,6 +51,8 @@ const COMMAND_SECONDS = 4
 interface Overrides {
   /** How long a part of the host may take for one answer. */
   readonly partMilliseconds?: number
+  /** What tells rights in place of owners and grants. */
+  readonly rights?: RightsSetting
   /** Pages with a way of ours to sign in. */
   readonly pages?: StandAlonePages
   /** What links to sign in begin with. */
@@ -77,6 +80,7 @@ export async function assemble(
   options: CommitStatusOptions,
   {
     partMilliseconds = PART_MILLISECONDS,
+    rights,
     pages: standAlonePages,
     signInAddress,
     servesMetrics = false,
@@ -98,7 +102,7 @@ export async function assemble(
   if (lacks !== undefined) logger.warn({}, lacks)
 
   const shares = cacheShares(options.cache?.megabytes)
-  const dependencies = await openDependencies(options, logger, meter, partMilliseconds, shares)
+  const dependencies = await openDependencies(options, rights, logger, meter, partMilliseconds, shares)
   const { store, tokens, authenticator, failures } = dependencies
   const commits = new CommitFinder({ comparesIdentities: dependencies.folder !== undefined })
   const git = new GitProcesses({ logger })
@@ -222,6 +226,7 @@ export async function assemble(
         } finally {
           commits.close()
           git.close()
+          dependencies.rights?.close()
         }
       })()),
   }
@@ -248,7 +253,7 @@ async function warnOfSkipped(folder: RepositoryFolder, logger: Logger): Promise<
 /** What an admin works on; what the host has in place of ours is the host's to administer. */
 function administrationDependencies(
   options: CommitStatusOptions,
-  { store, tokens, folder, clock }: Dependencies,
+  { store, tokens, folder, rights, clock }: Dependencies,
   logger: Logger,
 ): Omit<AdministrationDependencies, 'audited' | 'commits'> {
   const throttle = new Throttle()
@@ -256,6 +261,7 @@ function administrationDependencies(
     store,
     ...(!options.authenticator && { tokens }),
     hasGrants: options.accessPolicy === undefined,
+    ...(rights && { rights }),
     logger,
     clock,
     ...(folder && { repositories: folder }),

@@ -35,7 +35,18 @@ export function guardAuthenticator(part: Authenticator, guard: PartCall): Authen
 
 export function guardAccessPolicy(part: AccessPolicy, guard: PartCall): AccessPolicy {
   return {
-    access: async (user, repository) => await callPart(guard, 'access', () => part.access(user, repository), isAccess),
+    access: async (user, repository, wanted) =>
+      await callPart(guard, 'access', () => part.access(user, repository, wanted), isAccess),
+    ...(part.accessToEach && {
+      accessToEach: async (user, repositories, wanted) =>
+        await callPart(
+          guard,
+          'accessToEach',
+          () => part.accessToEach?.(user, repositories, wanted),
+          (answer): answer is Access[] =>
+            Array.isArray(answer) && answer.length === repositories.length && answer.every(isAccess),
+        ),
+    }),
   }
 }
 

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { defaultOf } from '../../config/settings.js'
+import type { CommandPolicy } from '../auth/command-policy.js'
 import { GrantPolicy } from '../auth/grants.js'
 import { MemoryFailureBudget } from '../auth/memory-failure-budget.js'
 import { Tokens } from '../auth/tokens.js'
@@ -24,6 +25,7 @@ import {
   guardRepositories,
 } from './guarded-parts.js'
 import { guardStore } from './guarded-store.js'
+import { openRights, type RightsSetting } from './open-rights.js'
 import { openStore } from './open-store.js'
 import type { CommitStatusOptions } from './options.js'
 
@@ -38,15 +40,19 @@ export interface Dependencies {
   /** Those of the store, whether or not the service takes them. */
   readonly tokens: Tokens
   readonly policy: MaybeSync<AccessPolicy>
+  /** The same, where a program of the git server tells rights. */
+  readonly rights: CommandPolicy | undefined
   readonly clock: Clock
 }
 
 /**
+ * @param setting of a service of its own
  * @param milliseconds how long a part of the host may take for one answer
  * @throws as `createCommitStatusService`, but for the options
  */
 export async function openDependencies(
   options: CommitStatusOptions,
+  setting: RightsSetting | undefined,
   logger: Logger,
   meter: Meter,
   milliseconds: number,
@@ -67,9 +73,11 @@ export async function openDependencies(
   const { tokenPrefix: prefix = defaultOf('tokenPrefix'), limits: { tokens: most = defaultOf('limits.tokens') } = {} } =
     options
   const tokens = new Tokens({ store: store.tokens, prefix, maxTokens: most, clock, logger })
+  const folder = repositories instanceof RepositoryFolder ? repositories : undefined
+  const rights = setting && folder && openRights(setting, { folder, logger, cacheBytes: shares.grants })
   return {
     repositories,
-    folder: repositories instanceof RepositoryFolder ? repositories : undefined,
+    folder,
     store,
     failures: isBudget(options.authFailures)
       ? guardFailureBudget(options.authFailures, guard('authFailures'))
@@ -78,7 +86,8 @@ export async function openDependencies(
     tokens,
     policy: options.accessPolicy
       ? guardAccessPolicy(options.accessPolicy, guard('accessPolicy'))
-      : new GrantPolicy(store.grants),
+      : (rights ?? new GrantPolicy(store.grants)),
+    rights,
     clock,
   }
 }

@@ -44,7 +44,7 @@ export type StandAlonePages = {
     }
 )
 
-export interface OpenPagesDependencies extends Pick<Dependencies, 'folder' | 'failures' | 'clock'> {
+export interface OpenPagesDependencies extends Pick<Dependencies, 'folder' | 'failures' | 'policy' | 'clock'> {
   /** Of those who sign in by links. */
   readonly sessions: Sessions
   readonly lists: StatusLists
@@ -64,7 +64,7 @@ export interface OpenPagesDependencies extends Pick<Dependencies, 'folder' | 'fa
 
 /** Puts the pages together. */
 export function openPages(pages: HostPages | StandAlonePages, dependencies: OpenPagesDependencies): Surface {
-  const { lists, refs, git, tokens, folder, clientAddress, failures, logger, address } = dependencies
+  const { lists, refs, git, tokens, folder, policy, clientAddress, failures, logger, address } = dependencies
   const { base = '', title = defaultOf('title'), commitUrl = defaultOf('commitUrl') } = pages
   const [url, command] = 'session' in pages ? [pages.signInUrl, undefined] : [pages.url, pages.command]
   const visitors = (): Visitors => {
@@ -93,7 +93,8 @@ export function openPages(pages: HostPages | StandAlonePages, dependencies: Open
           folder.list((error) => {
             logger.warn({ err: error }, 'a part of the folder of repositories cannot be read')
           }),
-        async (user, name) => (await lists.access({ user }, name)) !== 'none',
+        async (user, names) => await lists.readable(user, names),
+        policy.accessToEach !== undefined,
       ),
     }),
     visitors: visitors(),

@@ -9,21 +9,30 @@ export interface ListedName {
 /** A list of the whole folder is used for as long as it took to make, and not longer than that. */
 const MAX_MILLISECONDS = 5_000
 
-/** Rights that are asked for at once. */
+/** Rights that are asked for at once: each by itself, or all together. */
 const MAX_ASKED = 32
+const MAX_ASKED_TOGETHER = 4096
 
 /** Which repositories somebody may read, by name. */
 export class ReadableRepositories {
   readonly #list: () => AsyncIterable<ListedName>
-  readonly #mayRead: (user: string, name: RepositoryName) => Promise<boolean>
+  readonly #readable: (user: string, names: readonly RepositoryName[]) => Promise<readonly boolean[]>
+  readonly #isTogether: boolean
   #known: { readonly all: Promise<readonly ListedName[]>; until: number } | undefined
 
+  /**
+   * @param readable which of some repositories a user may read
+   * @param isTogether whether it is less to ask for the rights on many than for each: then those on public ones are
+   *   asked for too, since they are needed for what is shown
+   */
   constructor(
     list: () => AsyncIterable<ListedName>,
-    mayRead: (user: string, name: RepositoryName) => Promise<boolean>,
+    readable: (user: string, names: readonly RepositoryName[]) => Promise<readonly boolean[]>,
+    isTogether = false,
   ) {
     this.#list = list
-    this.#mayRead = mayRead
+    this.#readable = readable
+    this.#isTogether = isTogether
   }
 
   /**
@@ -43,12 +52,13 @@ export class ReadableRepositories {
       .filter(({ name }) => !before || isBehind(name, before))
       .filter((each) => (each.public || user !== undefined) && each.name.full.toLowerCase().includes(wanted))
     const found: RepositoryName[] = []
-    for (let at = 0; at < candidates.length && found.length <= limit; at += MAX_ASKED) {
-      const some = candidates.slice(at, at + MAX_ASKED)
-      const readable = await Promise.all(
-        some.map(async (each) => each.public || (user !== undefined && (await this.#mayRead(user, each.name)))),
-      )
-      found.push(...some.filter((_, index) => readable[index]).map(({ name }) => name))
+    const maxAsked = this.#isTogether ? MAX_ASKED_TOGETHER : MAX_ASKED
+    for (let at = 0; at < candidates.length && found.length <= limit; at += maxAsked) {
+      const some = candidates.slice(at, at + maxAsked)
+      const asked = some.filter((each) => this.#isTogether || !each.public).map(({ name }) => name)
+      const readable = user === undefined || asked.length === 0 ? [] : await this.#readable(user, asked)
+      const shown = new Set(asked.filter((_, index) => readable[index]))
+      found.push(...some.filter((each) => each.public || shown.has(each.name)).map(({ name }) => name))
     }
     return found.slice(0, limit + 1)
   }

@@ -1,5 +1,5 @@
 import { limitAccess } from '../auth/token-limits.js'
-import { ServiceError, StoreUnavailable, toServiceError } from '../errors.js'
+import { RightsUnavailable, ServiceError, StoreUnavailable, toServiceError } from '../errors.js'
 import type { Access, AccessPolicy } from '../contracts/access-policy.js'
 import type { MaybePromise, MaybeSync } from '../concurrency/maybe-promise.js'
 import type { Logger } from '../contracts/logger.js'
@@ -23,7 +23,7 @@ export interface Caller {
 export interface VisibleRepository {
   readonly name: RepositoryName
   readonly repository: Repository
-  /** The caller's right; never `none`. */
+  /** The caller's right, as far as it was wanted; never `none`. */
   readonly access: Access
 }
 
@@ -44,10 +44,16 @@ export class RepositoryAccess {
   /**
    * Repository look-up and right: for whoever may not read it, a private repository is the same as a missing one.
    * @param name `undefined` for a name that breaks the name rules
+   * @param wanted the most that there is a use for: see `AccessPolicy.access`
    * @throws ServiceError
    */
-  find(caller: Caller, name: RepositoryName | undefined, needed: Access): MaybePromise<VisibleRepository> {
-    const found = name ? this.#look(caller, name) : nothing
+  find(
+    caller: Caller,
+    name: RepositoryName | undefined,
+    needed: Access,
+    wanted: Access = needed,
+  ): MaybePromise<VisibleRepository> {
+    const found = name ? this.#look(caller, name, wanted) : nothing
     return found instanceof Promise
       ? found.then((looked) => visible(caller, name, needed, looked))
       : visible(caller, name, needed, found)
@@ -59,7 +65,7 @@ export class RepositoryAccess {
    */
   async rightOf(caller: Caller, name: RepositoryName): Promise<Access> {
     try {
-      const [repository, access] = await this.#look(caller, name)
+      const [repository, access] = await this.#look(caller, name, 'write')
       return repository ? access : 'none'
     } catch (error) {
       const { user } = caller
@@ -69,20 +75,38 @@ export class RepositoryAccess {
   }
 
   /**
+   * Which repositories a user may read, apart from those that are public.
+   * @param names some that are there
+   * @throws ServiceError
+   */
+  async readable(user: string, names: readonly RepositoryName[]): Promise<readonly boolean[]> {
+    const { policy, logger } = this.#dependencies
+    if (!policy.accessToEach)
+      return await Promise.all(names.map(async (name) => (await this.rightOf({ user }, name)) !== 'none'))
+    try {
+      return (await policy.accessToEach(user, names, 'read')).map((access) => access !== 'none')
+    } catch (error) {
+      if (error instanceof RightsUnavailable) throw toServiceError(error)
+      logger.error({ err: error, user }, 'access cannot be determined')
+      return names.map(() => false)
+    }
+  }
+
+  /**
    * Asks for the right first, whatever a token is limited to, and then for what the right lets see: so a private
    * repository takes the time of a missing one.
    */
-  #look({ user, limits, host }: Caller, name: RepositoryName): MaybePromise<Found> {
+  #look({ user, limits, host }: Caller, name: RepositoryName, wanted: Access): MaybePromise<Found> {
     if (user === undefined) return this.#lookAs(host ? 'write' : 'none', name)
-    const right = this.#right(user, name)
+    const right = this.#right(user, name, wanted)
     return right instanceof Promise
       ? right.then((access) => this.#lookAs(limited(access, limits, name), name))
       : this.#lookAs(limited(right, limits, name), name)
   }
 
-  #right(user: string, name: RepositoryName): MaybePromise<Access> {
+  #right(user: string, name: RepositoryName, wanted: Access): MaybePromise<Access> {
     try {
-      const right = this.#dependencies.policy.access(user, name)
+      const right = this.#dependencies.policy.access(user, name, wanted)
       return right instanceof Promise ? right.catch((error: unknown) => this.#noRight(error, name, user)) : right
     } catch (error) {
       return this.#noRight(error, name, user)
@@ -90,8 +114,8 @@ export class RepositoryAccess {
   }
 
   #noRight(error: unknown, { full: repository }: RepositoryName, user: string): Access {
-    // A store that cannot be used says nothing of the right: the caller is asked to come again, and no more is said.
-    if (error instanceof StoreUnavailable) throw toServiceError(error)
+    // Without its source nothing is known of the right: the caller is asked to come again, and no more is said.
+    if (error instanceof StoreUnavailable || error instanceof RightsUnavailable) throw toServiceError(error)
     this.#dependencies.logger.error({ err: error, repository, user }, 'access cannot be determined')
     return 'none'
   }

@@ -73,10 +73,11 @@ export class StatusLists {
 
   /**
    * Finds a repository that the caller may read.
+   * @param wanted how much of the right is shown, or made use of
    * @throws ServiceError
    */
-  find(caller: Caller, name: RepositoryName | undefined): MaybePromise<VisibleRepository> {
-    return this.#access.find(caller, name, 'read')
+  find(caller: Caller, name: RepositoryName | undefined, wanted: Access = 'read'): MaybePromise<VisibleRepository> {
+    return this.#access.find(caller, name, 'read', wanted)
   }
 
   /**
@@ -85,8 +86,13 @@ export class StatusLists {
    * @param commitOf called when the caller may; what it throws decides
    * @throws ServiceError
    */
-  findCommit(caller: Caller, name: RepositoryName | undefined, commitOf: FindCommit): MaybePromise<LocatedCommit> {
-    return chain(this.find(caller, name), (found) =>
+  findCommit(
+    caller: Caller,
+    name: RepositoryName | undefined,
+    commitOf: FindCommit,
+    wanted: Access = 'read',
+  ): MaybePromise<LocatedCommit> {
+    return chain(this.find(caller, name, wanted), (found) =>
       chain(commitOf(found.repository), (commit) => {
         const at = { found, commit }
         const confirmed = confirm(this.#dependencies.commits, found.repository, commit)
@@ -100,8 +106,13 @@ export class StatusLists {
    * promise, where all that it takes is known.
    * @throws ServiceError
    */
-  list(caller: Caller, name: RepositoryName | undefined, commitOf: FindCommit): MaybePromise<LocatedList> {
-    return chain(this.findCommit(caller, name, commitOf), (at) =>
+  list(
+    caller: Caller,
+    name: RepositoryName | undefined,
+    commitOf: FindCommit,
+    wanted: Access = 'read',
+  ): MaybePromise<LocatedList> {
+    return chain(this.findCommit(caller, name, commitOf, wanted), (at) =>
       chain(this.#read(at.found.name, at.commit), (list) => ({ found: at.found, commit: at.commit, list })),
     )
   }
@@ -196,6 +207,11 @@ export class StatusLists {
    */
   async access(caller: Caller, name: RepositoryName): Promise<Access> {
     return await this.#access.rightOf(caller, name)
+  }
+
+  /** Which repositories a user may read: see `RepositoryAccess`. */
+  async readable(user: string, names: readonly RepositoryName[]): Promise<readonly boolean[]> {
+    return await this.#access.readable(user, names)
   }
 
   #read(name: RepositoryName, commit: ObjectId): MaybePromise<SentList> {

@@ -35,6 +35,8 @@ export interface Settings {
     readonly url: string
     readonly command: string
   }
+  /** Without a command, rights are those of owners and grants. */
+  readonly rights: { readonly command: readonly string[]; readonly seconds: number }
   readonly tokenPrefix: string
   readonly authFailures: { readonly limit: number; readonly windowSeconds: number }
   readonly compatibleApis: readonly CompatibleApiName[]
@@ -218,11 +220,11 @@ function put(tree: Tree, key: string, value: SettingValue): Tree {
 }
 
 /** A text that does not fit its type is left for the schema to refuse. */
-function fromText({ rule }: Setting, text: string): SettingValue {
+function fromText({ rule, separator }: Setting, text: string): SettingValue {
   if (rule.type === 'integer') return /^\d+$/.test(text) ? Number(text) : text
   if (rule.type === 'array')
     return text
-      .split(',')
+      .split(separator ?? ',')
       .map((item) => item.trim())
       .filter((item) => item !== '')
   return text

@@ -30,7 +30,7 @@ export async function startStandAlone(
   const { clock = systemClock, command } = dependencies
   const logger = dependencies.logger ?? (await createLogger(settings.logLevel, process.stdout))
   const { repositories, topOwner, store, trustedProxies, tokenPrefix, authFailures, limits, cache } = settings
-  const { compatibleApis, giteaHosts, publicUrl } = settings
+  const { compatibleApis, giteaHosts, publicUrl, rights } = settings
   const metrics = settings.metrics !== 'off'
   const pages = await ownPages(settings)
   let url = ''
@@ -54,6 +54,7 @@ export async function startStandAlone(
     clock,
   }
   const assembled = await assemble(options, {
+    rights,
     ...(pages && { pages: { ...pages, command } }),
     signInAddress: () => linkAddress(publicUrl, url),
     servesMetrics: settings.metrics === 'main',

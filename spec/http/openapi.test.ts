@@ -164,6 +164,7 @@ const ENDS: Readonly<Record<ErrorCode, readonly Operation[]>> = {
   transfer_coding_unknown: all,
   overloaded: every,
   repository_unreadable: all,
+  rights_unavailable: all,
   part_unresponsive: all,
   store_unavailable: all,
   shutting_down: all,

@@ -13,7 +13,10 @@ t.test('Whoever asks while the folder is read shares the answer', async (t) => {
     read++
     return repositories.list()
   }
-  const readable = new ReadableRepositories(list, async (user) => await Promise.resolve(user === 'alice'))
+  const readable = new ReadableRepositories(
+    list,
+    async (user, names) => await Promise.resolve(names.map(() => user === 'alice')),
+  )
   const names = async (user?: string) =>
     (await readable.find(user, { text: '', after: '', limit: 5 })).map(({ name }) => name)
   t.strictSame(await Promise.all([names(), names('alice'), names('bob')]), [['hello'], ['hello', 'secret'], ['hello']])

@@ -18,6 +18,7 @@ const defaults: Settings = {
   title: 'Commit statuses',
   commitUrl: '',
   signIn: { header: '', secretFile: '', url: '', command: '' },
+  rights: { command: [], seconds: 10 },
   tokenPrefix: 'cst',
   authFailures: { limit: 20, windowSeconds: 600 },
   compatibleApis: ['github', 'gitea', 'gitlab'],
@@ -141,6 +142,8 @@ t.test('Every setting can be set in the file and in the environment', async (t) 
     'signIn.secretFile': ['/etc/secret', '/etc/secret'],
     'signIn.url': ['/oauth2/start', '/oauth2/start'],
     'signIn.command': ['ssh git@host sign-in', 'ssh git@host sign-in'],
+    'rights.command': ['rights  --of {access}', ['rights', '--of', '{access}']],
+    'rights.seconds': ['5', 5],
     tokenPrefix: ['acme', 'acme'],
     'authFailures.limit': ['5', 5],
     'authFailures.windowSeconds': ['6', 6],
@@ -251,6 +254,12 @@ const bounds: [environment: string, accepted: string[], refused: string[]][] = [
   ],
   ['COMMIT_STATUS_SIGN_IN_COMMAND', ['', 'ssh git@host sign-in'], ['ssh\ngit', 'ä', 'x'.repeat(201)]],
   [
+    'COMMIT_STATUS_RIGHTS_COMMAND',
+    ['', 'gitolite access % % {access} any', `${'a '.repeat(99)}{access}`],
+    ['gitolite', 'gitolite access={access}', 'a\tb {access}', 'a\0b {access}', `${'a '.repeat(100)}{access}`],
+  ],
+  ['COMMIT_STATUS_RIGHTS_SECONDS', ['1', '3600'], ['0', '-1', '1.5', '3601', '']],
+  [
     'COMMIT_STATUS_TOKEN_PREFIX',
     ['ab', 'a2', `a${'b'.repeat(15)}`],
     ['', 'a', 'Ab', '2a', 'a_b', 'a-b', 'é9', `a${'b'.repeat(16)}`],
@@ -313,6 +322,12 @@ t.test(
         {},
         'bad setting trustedProxies.1 (COMMIT_STATUS_TRUSTED_PROXIES) = "proxy": must be an IP address or a range, ' +
           '10.0.0.0/8',
+      ],
+      [
+        { COMMIT_STATUS_RIGHTS_COMMAND: 'gitolite access' },
+        {},
+        'bad setting rights.command (COMMIT_STATUS_RIGHTS_COMMAND) = ["gitolite","access"]: must be a program and ' +
+          'its arguments, {access} among them',
       ],
       [
         { COMMIT_STATUS_TRUSTED_PROXIES: '010.0.0.1' },

@@ -68,7 +68,7 @@ export class Operations {
    */
   named({ caller }: Call, id: string): MaybePromise<RepositoryName | undefined> {
     const { projects, lists } = this.#dependencies
-    return projects.find(id, (name) => lists.find(caller, name))
+    return projects.find(id, (name) => lists.find(caller, name, 'write'))
   }
 
   /**
@@ -97,13 +97,13 @@ export class Operations {
     ref: string,
     formOf: (at: LocatedCommit) => MaybePromise<ListForm>,
   ): MaybePromise<Answer> {
-    return chain(this.#dependencies.lists.list(caller, name, this.#commitOf(ref)), (at) =>
+    return chain(this.#dependencies.lists.list(caller, name, this.#commitOf(ref), 'write'), (at) =>
       this.#listing.answer(at.list, () => formOf(at)),
     )
   }
 
   async commit({ caller }: Call, name: RepositoryName | undefined, ref: string): Promise<LocatedCommit> {
-    return await this.#dependencies.lists.findCommit(caller, name, this.#commitOf(ref))
+    return await this.#dependencies.lists.findCommit(caller, name, this.#commitOf(ref), 'write')
   }
 
   /** A commit that a ref names, and what its statuses come to. */
@@ -112,7 +112,7 @@ export class Operations {
     name: RepositoryName | undefined,
     ref: string,
   ): Promise<LocatedCommit & { readonly span: StatusSpan | undefined }> {
-    const { found, commit, list } = await this.#dependencies.lists.list(caller, name, this.#commitOf(ref))
+    const { found, commit, list } = await this.#dependencies.lists.list(caller, name, this.#commitOf(ref), 'write')
     return { found, commit, span: await closing(list, async () => await this.#spanOf(list)) }
   }
 
@@ -128,7 +128,7 @@ export class Operations {
   }
 
   async repository({ caller }: Call, name: RepositoryName | undefined): Promise<VisibleRepository> {
-    return await this.#dependencies.lists.find(caller, name)
+    return await this.#dependencies.lists.find(caller, name, 'write')
   }
 
   defaultBranch({ repository }: VisibleRepository): MaybePromise<string> {
