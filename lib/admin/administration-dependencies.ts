@@ -1,3 +1,4 @@
+import type { CommandPolicy } from '../auth/command-policy.js'
 import type { Sessions } from '../auth/sessions.js'
 import type { Tokens } from '../auth/tokens.js'
 import { AdministrationError } from '../errors.js'
@@ -23,6 +24,8 @@ export interface AdministrationDependencies {
   readonly signIns?: { readonly sessions: Sessions; readonly address: () => string }
   /** Whether rights come from the grants of the store; else the host has its own. */
   readonly hasGrants: boolean
+  /** Present where a program of the git server tells rights: then grants count for nothing. */
+  readonly rights?: Pick<CommandPolicy, 'explain'>
   readonly audited: AuditedRepositories
   readonly logger: Logger
   readonly clock: Clock

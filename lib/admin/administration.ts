@@ -43,11 +43,18 @@ export interface SkippedFolder {
   readonly reason: string
 }
 
+export type AccessSource = 'grants' | 'command' | 'host'
+
 /** What a user may do with a repository, and why. */
 export interface CheckedAccess {
   readonly access: Access
   /** Each gives a right, the highest first; `grant`: on what. */
-  readonly rights: readonly { readonly access: Access; readonly by: 'owner' | 'public' | { readonly grant: string } }[]
+  readonly rights: readonly {
+    readonly access: Access
+    readonly by: 'owner' | 'public' | 'command' | { readonly grant: string }
+  }[]
+  /** Where a program of the git server tells rights: what it said of reading and writing; `null`: it is not asked. */
+  readonly said?: Readonly<Record<'R' | 'W', string>> | null
   /** Whether there is such a repository. */
   readonly exists: boolean
 }
@@ -89,6 +96,8 @@ export interface Administration {
   revokeAccess(on: string, user: string, by?: Actor): Promise<void>
   /** @param on `null`: every grant; `owner`: its repositories' grants too */
   listAccess(on: string | null): Promise<ListedGrant[]>
+  /** What tells rights: owners and grants, the program of the setting `rights.command`, or the host. */
+  accessSource(): Promise<AccessSource>
   checkAccess(user: string, repository: string): Promise<CheckedAccess>
   /** @param on `owner` or `owner/repo`: no others; absent or `null`: every one */
   listRepositories(on?: string | null): Promise<ListedRepositories>

@@ -20,6 +20,7 @@ export const METHODS = {
   grantAccess: 'call',
   revokeAccess: 'call',
   listAccess: 'call',
+  accessSource: 'call',
   checkAccess: 'call',
   listRepositories: 'call',
   setVisibility: 'call',

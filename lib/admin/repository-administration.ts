@@ -1,4 +1,5 @@
 import { batches, type Task } from '../concurrency/task.js'
+import { accessSaid } from '../auth/command-policy.js'
 import { ACCESS } from '../contracts/access-policy.js'
 import type { WholeStore } from '../contracts/store.js'
 import type { StoredStatus } from '../domain/commit-status.js'
@@ -16,6 +17,7 @@ import {
 } from './administration-dependencies.js'
 import {
   MAX_COMMITS,
+  type AccessSource,
   type Administration,
   type CheckedAccess,
   type ListedGrant,
@@ -55,9 +57,14 @@ export function repositoryAdministration(dependencies: AdministrationDependencie
       }))
     },
 
+    accessSource(): Promise<AccessSource> {
+      return Promise.resolve(dependencies.rights ? 'command' : dependencies.hasGrants ? 'grants' : 'host')
+    },
+
     async checkAccess(user: string, repository: string): Promise<CheckedAccess> {
       if (!dependencies.hasGrants) throw new AdministrationError(`${OF_THE_HOST} rights of its own`)
       const [name, asked] = [checkRepository(repository), checkFormerUser(user)]
+      if (dependencies.rights) return await checkedByCommand(dependencies, dependencies.rights, asked, name)
       const [found, grants] = await Promise.all([dependencies.repositories?.find(name), store.grants.of(asked, name)])
       const rights: CheckedAccess['rights'][number][] = [
         ...(asked === name.owner ? [{ access: 'write', by: 'owner' } as const] : []),
@@ -150,6 +157,26 @@ export function repositoryAdministration(dependencies: AdministrationDependencie
       return removed
     },
   } satisfies Partial<Administration>
+}
+
+/** @throws AdministrationError with what went wrong with the program */
+async function checkedByCommand(
+  { repositories }: AdministrationDependencies,
+  rights: NonNullable<AdministrationDependencies['rights']>,
+  user: string,
+  name: RepositoryName,
+): Promise<CheckedAccess> {
+  const [found, said = null] = await Promise.all([repositories?.find(name), rights.explain(user, name)]).catch(
+    (error: unknown) => {
+      throw new AdministrationError(errorMessage(error), { cause: error })
+    },
+  )
+  const access = said ? accessSaid(said) : 'none'
+  const given: CheckedAccess['rights'] = [
+    ...(access === 'none' ? [] : [{ access, by: 'command' } as const]),
+    ...(found?.public ? [{ access: 'read', by: 'public' } as const] : []),
+  ]
+  return { access: given[0]?.access ?? 'none', rights: given, said, exists: found !== undefined }
 }
 
 /** @throws AdministrationError when there is nothing */

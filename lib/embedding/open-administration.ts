@@ -7,6 +7,7 @@ import { CommitFinder } from '../git/commit-finder.js'
 import { RepositoryFolder } from '../git/repository-folder.js'
 import { systemClock, type Clock } from '../contracts/clock.js'
 import { silentLogger, type Logger } from '../contracts/logger.js'
+import { openRights, type RightsSetting } from './open-rights.js'
 import { openStore } from './open-store.js'
 
 export interface OpenAdministration {
@@ -31,6 +32,7 @@ export async function openAdministration(
     readonly store: string
     readonly tokenPrefix: string
     readonly limits: { readonly tokens: number }
+    readonly rights?: RightsSetting
   },
   dependencies: {
     auditLogger: Logger
@@ -45,6 +47,8 @@ export async function openAdministration(
   const { tokenPrefix: prefix, limits } = settings
   const tokens = new Tokens({ store: store.tokens, prefix, maxTokens: limits.tokens, clock, logger: silentLogger })
   const commits = new CommitFinder()
+  const folder = new RepositoryFolder(settings.repositories, settings)
+  const rights = settings.rights && openRights(settings.rights, { folder, logger: storeLogger })
   const run = async <T>(change: () => Promise<T>): Promise<T> => await change()
   // Those in the memory of a service are not at hand here.
   const sessions = store.signIns && new Sessions(store.signIns, clock)
@@ -53,16 +57,18 @@ export async function openAdministration(
     tokens,
     ...(sessions && signInAddress !== undefined && { signIns: { sessions, address: () => signInAddress } }),
     hasGrants: true,
+    ...(rights && { rights }),
     audited: new AuditedRepositories({ changes: store, grants: store.grants, logger, run }),
     logger,
     clock,
-    repositories: new RepositoryFolder(settings.repositories, settings),
+    repositories: folder,
     commits,
     ...(stopping && { stopping }),
   })
   return {
     administration,
     async close() {
+      rights?.close()
       commits.close()
       await tokens.close()
       await store.close()

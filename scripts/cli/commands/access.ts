@@ -6,6 +6,7 @@ import { explain } from '../terminal/help.js'
 import { isThere } from '../administration/effects.js'
 import { note, printLine, type Io } from '../terminal/io.js'
 import { printRecords } from '../terminal/output.js'
+import { visible } from '../terminal/visible.js'
 
 export function accessCommand(program: Command, io: Io): void {
   const access = program
@@ -25,6 +26,8 @@ export function accessCommand(program: Command, io: Io): void {
         command,
         async (administration, by) => {
           await administration.grantAccess(on, user, level, by)
+          if ((await administration.accessSource()) === 'command')
+            note(io, 'it has no effect: the program of the setting rights.command tells who may do what')
           if (!(await isThere(administration, on)))
             note(io, `there is no repository ${on.includes('/') ? on : `of ${on}`} yet`)
         },
@@ -61,7 +64,12 @@ export function accessCommand(program: Command, io: Io): void {
     .option('--json', 'print a JSON object')
     .action(async (user: string, repository: string, options: { json?: true }, command: Command) => {
       const checked = await administer(io, command, async (admin) => await admin.checkAccess(user, repository))
-      printLine(io, options.json ? jsonLine({ user, repository, ...checked }) : describeAccess(checked))
+      if (options.json) {
+        printLine(io, jsonLine({ user, repository, ...checked }))
+        return
+      }
+      printLine(io, describeAccess(checked))
+      for (const [right, said] of Object.entries(checked.said ?? {})) printLine(io, `  ${right}  ${visible(said)}`)
     })
   explain(check, {
     more: ['The highest right counts. Limits of a token may leave less: see token list.'],
@@ -94,12 +102,17 @@ export function accessCommand(program: Command, io: Io): void {
   })
 }
 
-function describeAccess({ access, rights, exists }: CheckedAccess): string {
+const REASONS = { owner: 'being the owner', public: 'being public', command: 'the git server' } as const
+
+function describeAccess({ access, rights, exists, said }: CheckedAccess): string {
   const why = rights.map(({ access: given, by }) => {
-    const words =
-      typeof by === 'object' ? `the grant on ${by.grant}` : by === 'owner' ? 'being the owner' : 'being public'
+    const words = typeof by === 'object' ? `the grant on ${by.grant}` : REASONS[by]
     return `${given} by ${words}`
   })
   const [first = access, ...more] = why
-  return [first, ...more.map((words) => `also ${words}`), ...(exists ? [] : ['there is no such repository'])].join('; ')
+  return [
+    first,
+    ...more.map((words) => `also ${words}`),
+    ...(exists ? (said === null ? ['the git server cannot have such a name'] : []) : ['there is no such repository']),
+  ].join('; ')
 }
