@@ -1,16 +1,14 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { CommandPlace, executable, type Outcome } from '../fixtures/command.js'
+import { CommandPlace, executable } from '../fixtures/command.js'
 import { git, makeRepositoryWithCommit } from '../fixtures/git.js'
-import { Gitolite, gitoliteIsMissing } from '../fixtures/gitolite.js'
 import { chapter, codeBlocks } from '../fixtures/page.js'
 import { SshServer, sshServerIsMissing } from '../fixtures/ssh-server.js'
-import { visit } from '../fixtures/visit.js'
+import { makeSudo } from '../fixtures/sudo.js'
+import { servesSsh, URL_OF_PEOPLE } from '../fixtures/ssh-commands.js'
 
 const PAGE = chapter('config/pages.md', '## For people who have only ssh')
-const URL_OF_PEOPLE = 'https://status.example.com'
-const NODE = dirname(process.execPath)
 
 /**
  * A service that has its settings from a file alone, as the unit gives it, and a sudo that runs what the page allows,
@@ -27,52 +25,23 @@ async function installed(t: Test) {
       .replaceAll('/opt/commit-status/scripts/commit-status', executable)
       .replaceAll('/etc/commit-status/settings.json', settings)
   const [sudoers = ''] = codeBlocks(PAGE, 'sudoers')
-  const allowed = Array.from(here(sudoers).matchAll(/^git ALL=\(commit-status\) NOPASSWD: (.*)$/gm), ([, line = '']) =>
-    line.replaceAll(' ', '\\ '),
-  )
-  const programs = join(folder, 'programs')
-  mkdirSync(programs)
-  const sudo = [
-    '#!/bin/sh',
-    '[ "$1 $2 $3" = "-n -u commit-status" ] || exit 1',
-    'shift 3',
-    'case "$*" in',
-    `  ${allowed.join(' | ')}) exec env -i "PATH=${NODE}:/usr/bin:/bin" "$@" ;;`,
-    'esac',
-    'echo "sudo: a password is required" >&2',
-    'exit 1',
-  ]
-  writeFileSync(join(programs, 'sudo'), `${sudo.join('\n')}\n`, { mode: 0o755 })
+  const path = makeSudo(folder, here(sudoers))
   return {
     place,
     service,
     here,
-    path: `${programs}:/usr/bin:/bin`,
+    path,
     ssh: async (environment: Record<string, string>, program: readonly string[]) =>
       await place.run([], {
         program: [
           'env',
           '-i',
-          `PATH=${programs}:/usr/bin:/bin`,
+          `PATH=${path}`,
           ...Object.entries(environment).map(([name, value]) => `${name}=${value}`),
           ...program,
         ],
       }),
   }
-}
-
-/** That both commands are for alice, at the service that runs. */
-async function served(t: Test, { url }: { url: string }, run: (command: string) => Promise<Outcome>): Promise<void> {
-  const { stdout: link, stderr } = await run('sign-in')
-  t.equal(stderr, '')
-  t.match(link, new RegExp(`^${URL_OF_PEOPLE}/sign-in\\?code=[\\w-]{32}\n$`))
-  const { pathname, search } = new URL(link)
-  t.match((await visit({ url }, pathname + search)).text, 'Sign in as alice?')
-  const { stdout } = await run('token')
-  t.match(stdout, /\ncst_[0-9a-f]{48}\n$/)
-  const headers = { Authorization: `Bearer ${stdout.split('\n').at(-2) ?? ''}` }
-  const { status } = await fetch(`${url}/api/v1/repos/alice/hello/commits/${'0'.repeat(40)}/statuses`, { headers })
-  t.equal(status, 404, 'the service knows the token')
 }
 
 t.test('Who has only ssh gets a link and a token for the user of the key, and nothing else', async (t) => {
@@ -81,7 +50,7 @@ t.test('Who has only ssh gets a link and a token for the user of the key, and no
   const script = join(place.folder, 'ssh-command.sh')
   writeFileSync(script, here(readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')), { mode: 0o755 })
   const run = async (command: string) => await ssh({ SSH_ORIGINAL_COMMAND: command }, [script, user])
-  await served(t, service, run)
+  await servesSsh(t, service, run)
   for (const other of ['sign-in bob', 'token create bob', 'sign-in; id', '$(id)', 'serve'])
     t.not((await run(other)).status, 0, other)
 })
@@ -101,13 +70,13 @@ for (const shell of ['/bin/sh', '/usr/bin/git-shell'])
     if (shell === '/bin/sh') server.authorize(at(ofShell))
     else {
       const [set = '', ...more] = codeBlocks(PAGE, 'sh')
-      t.match([set, more.length], [/git-shell-commands/, 1])
+      t.match([set, more.length], [/git-shell-commands/, 0])
       await place.run(['-euc', at(set).replaceAll('~git', server.home)], { program: ['sh'] })
       server.authorize(ofGitShell)
     }
     const ssh = async (...command: string[]) =>
       await place.run(command, { program: [...server.client, 'git@git.example.com'] })
-    await served(t, service, ssh)
+    await servesSsh(t, service, ssh)
     t.match(await ssh(), { status: 0, stdout: /^hello alice\n.*sign-in .*token /s, stderr: '' })
     for (const other of ['sign-in bob', 'ssh-command bob', `${script} bob`, 'serve', 'id', 'git-upload-pack; id'])
       t.match(await ssh(other), { status: /^(1|128)$/, stdout: '' }, other)
@@ -123,30 +92,6 @@ for (const shell of ['/bin/sh', '/usr/bin/git-shell'])
     await run('-C', clone, 'push', 'origin', `${sha}:refs/heads/next`)
     t.equal(await git('-C', directory, 'rev-parse', 'next'), sha)
   })
-
-t.test('As commands of gitolite they are for the user of the key too', { skip: gitoliteIsMissing }, async (t) => {
-  const { place, service, here, ssh } = await installed(t)
-  const home = join(place.folder, 'gitolite')
-  const commands = join(home, 'local/commands')
-  mkdirSync(commands, { recursive: true })
-  new Gitolite(home, '')
-  const script = codeBlocks(PAGE, 'sh').find((block) => block.includes('$GL_USER')) ?? ''
-  const token = script.replace('sign-in "$GL_USER"', 'token create "$GL_USER" --name ssh --expires 90d')
-  for (const [name, text] of Object.entries({ 'sign-in': script, token }))
-    writeFileSync(join(commands, name), here(text), { mode: 0o755 })
-  const rc = join(home, '.gitolite.rc')
-  const settings = readFileSync(rc, 'utf8')
-    .replace('%RC = (', `%RC = ( LOCAL_CODE => "${home}/local",`)
-    .replace(/ENABLE => \[/, "ENABLE => [ 'sign-in', 'token',")
-  writeFileSync(rc, settings)
-  const run = async (command: string) =>
-    await ssh({ HOME: home, SSH_ORIGINAL_COMMAND: command, SSH_CONNECTION: '127.0.0.1 1 127.0.0.1 2' }, [
-      '/usr/share/gitolite3/gitolite-shell',
-      'alice',
-    ])
-  await served(t, service, run)
-  t.not((await run('serve')).status, 0)
-})
 
 t.test('The command prints a link for the address that is given, and ends sessions', async (t) => {
   const place = new CommandPlace(t.testdir())
