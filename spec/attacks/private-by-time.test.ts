@@ -6,6 +6,7 @@ import { isLong, record } from '../faults/fault.js'
 import { CommandPlace } from '../fixtures/command.js'
 import { makeRepositoryWithCommit } from '../fixtures/git.js'
 import { RawSocket, requestHead } from '../fixtures/raw-socket.js'
+import { RightsProgram } from '../fixtures/rights-program.js'
 
 const ROUNDS = isLong ? 30_000 : 300
 
@@ -28,65 +29,74 @@ const kinds = {
 }
 type Kind = keyof typeof kinds
 
-async function serve(t: Test) {
+/** Who tells rights: the service itself; or a program, which then knows what it has said once. */
+const SOURCES = ['owners and grants', 'a program of the git server'] as const
+
+async function serve(t: Test, source: (typeof SOURCES)[number]) {
   const place = new CommandPlace(t.testdir())
+  const program = new RightsProgram(place.folder)
+  program.allow(...Array.from({ length: NAMES }, (_, index) => `${kinds.private(index)} alice RW`))
+  const rights = { COMMIT_STATUS_RIGHTS_COMMAND: program.command.join(' '), COMMIT_STATUS_RIGHTS_SECONDS: '3600' }
   let sha = ''
   for (let index = 0; index < NAMES; index++)
     ({ sha } = await makeRepositoryWithCommit(place.repositories, kinds.private(index)))
-  const { url } = await place.serve(t, { environment: { COMMIT_STATUS_LOG_LEVEL: 'error' } })
+  const { url } = await place.serve(t, {
+    environment: { COMMIT_STATUS_LOG_LEVEL: 'error', ...(source !== SOURCES[0] && rights) },
+  })
   const tokenOf = async (...args: string[]) =>
     (await place.run(['token', 'create', ...args])).stdout.trimEnd().split('\n').at(-1) ?? ''
   return { url, sha, token: await tokenOf('bob'), limited: await tokenOf('alice', '--repository', 'alice/other') }
 }
 
-t.test('A private repository is refused in the time of a missing one', async (t) => {
-  const { url, sha, token, limited } = await serve(t)
-  const list = (name: string) => `/api/v1/repos/${name}/commits/${sha}/statuses`
-  const page = (name: string) => `/repos/${name}/commits/${sha}`
-  const project = (name: string) => `/api/v4/projects/${projectNumber(name)}`
-  for (const [what, pathOf, headers] of [
-    ['lists, anonymous', list, {}],
-    ['lists of a user without a right', list, { Authorization: `Bearer ${token}` }],
-    ['lists of the owner, with a token for another repository', list, { Authorization: `Bearer ${limited}` }],
-    ['pages, anonymous', page, {}],
-    ['projects by their number, of a user without a right', project, { 'PRIVATE-TOKEN': token }],
-  ] as const) {
-    const socket = await RawSocket.open(t, url)
-    const ask = async (name: string): Promise<[number, string]> => {
-      const request = requestHead('GET', pathOf(name), headers)
-      const start = performance.now()
-      await socket.send(request)
-      const { status, text } = await socket.answer()
-      const microseconds = (performance.now() - start) * 1000
-      // The link to sign in leads back to the address that was asked for.
-      return [microseconds, `${status} ${text.replaceAll(/\?return=[^"]*/g, '')}`]
-    }
-    const answers = new Set<string>()
-    const beyond: Record<'private' | 'another', number[]> = { private: [], another: [] }
-    for (let round = -ROUNDS / 10; round < ROUNDS; round++) {
-      const times: Record<Kind, number> = { private: 0, missing: 0, another: 0 }
-      // Each is as often before and after each of the others.
-      for (const kind of orders[Math.floor(Math.random() * orders.length)] ?? []) {
-        const [microseconds, answer] = await ask(kinds[kind](Math.abs(round) % NAMES))
-        times[kind] = microseconds
-        answers.add(answer)
+for (const source of SOURCES)
+  t.test(`A private repository is refused in the time of a missing one, with the rights of ${source}`, async (t) => {
+    const { url, sha, token, limited } = await serve(t, source)
+    const list = (name: string) => `/api/v1/repos/${name}/commits/${sha}/statuses`
+    const page = (name: string) => `/repos/${name}/commits/${sha}`
+    const project = (name: string) => `/api/v4/projects/${projectNumber(name)}`
+    for (const [what, pathOf, headers] of [
+      ['lists, anonymous', list, {}],
+      ['lists of a user without a right', list, { Authorization: `Bearer ${token}` }],
+      ['lists of the owner, with a token for another repository', list, { Authorization: `Bearer ${limited}` }],
+      ['pages, anonymous', page, {}],
+      ['projects by their number, of a user without a right', project, { 'PRIVATE-TOKEN': token }],
+    ] as const) {
+      const socket = await RawSocket.open(t, url)
+      const ask = async (name: string): Promise<[number, string]> => {
+        const request = requestHead('GET', pathOf(name), headers)
+        const start = performance.now()
+        await socket.send(request)
+        const { status, text } = await socket.answer()
+        const microseconds = (performance.now() - start) * 1000
+        // The link to sign in leads back to the address that was asked for.
+        return [microseconds, `${status} ${text.replaceAll(/\?return=[^"]*/g, '')}`]
       }
-      // What comes first is slow for reasons of its own.
-      if (round < 0) continue
-      beyond.private.push(times.private - times.missing)
-      beyond.another.push(times.another - times.missing)
+      const answers = new Set<string>()
+      const beyond: Record<'private' | 'another', number[]> = { private: [], another: [] }
+      for (let round = -ROUNDS / 10; round < ROUNDS; round++) {
+        const times: Record<Kind, number> = { private: 0, missing: 0, another: 0 }
+        // Each is as often before and after each of the others.
+        for (const kind of orders[Math.floor(Math.random() * orders.length)] ?? []) {
+          const [microseconds, answer] = await ask(kinds[kind](Math.abs(round) % NAMES))
+          times[kind] = microseconds
+          answers.add(answer)
+        }
+        // What comes first is slow for reasons of its own.
+        if (round < 0) continue
+        beyond.private.push(times.private - times.missing)
+        beyond.another.push(times.another - times.missing)
+      }
+      t.equal(answers.size, 1, 'one and the same answer')
+      const [difference, control] = [trimmed(beyond.private), trimmed(beyond.another)]
+      const found = `private - missing: ${shown(difference)}; missing - missing: ${shown(control)}`
+      t.comment(`${source}, ${what}: ${found}`)
+      if (isLong) t.ok(Math.abs(difference.mean) < Math.max(WALK_MICROSECONDS, APART * difference.error), found)
+      record(t, `${ROUNDS} ${what}: ${found}`, {
+        injected: ROUNDS,
+        acknowledged: 3 * ROUNDS,
+      })
     }
-    t.equal(answers.size, 1, 'one and the same answer')
-    const [difference, control] = [trimmed(beyond.private), trimmed(beyond.another)]
-    const found = `private - missing: ${shown(difference)}; missing - missing: ${shown(control)}`
-    t.comment(`${what}: ${found}`)
-    if (isLong) t.ok(Math.abs(difference.mean) < Math.max(WALK_MICROSECONDS, APART * difference.error), found)
-    record(t, `${ROUNDS} ${what}: ${found}`, {
-      injected: ROUNDS,
-      acknowledged: 3 * ROUNDS,
-    })
-  }
-})
+  })
 
 const orders: Kind[][] = [
   ['private', 'missing', 'another'],
