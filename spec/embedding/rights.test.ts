@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { commandAccessPolicy, RightsUnavailable } from '../../lib/index.js'
 import { embed, fetchJson, listen } from '../fixtures/embedded.js'
 import { makeRepository, makeRepositoryWithCommit } from '../fixtures/git.js'
+import { repositoryNamed } from '../fixtures/names.js'
 import { nameOnly, RightsProgram } from '../fixtures/rights-program.js'
 import { startService, type TestService } from '../fixtures/service.js'
 import { signIn, visit } from '../fixtures/visit.js'
@@ -131,7 +132,10 @@ t.test('A command that cannot be one is refused when it is given', async (t) => 
     [{ command: good, seconds: 0 }, 'commandAccessPolicy: seconds must be >= 1'],
   ] as const)
     t.throws(() => commandAccessPolicy(options as never), { name: 'TypeError', message })
-  t.ok(commandAccessPolicy({ command: good }))
+  const program = new RightsProgram(t.testdir())
+  const policy = commandAccessPolicy({ command: program.command })
+  t.strictSame(await policy.accessToEach('alice', [repositoryNamed('team/hello')]), ['none'])
+  t.strictSame(program.calls[0]?.lines, ['team/hello\talice'], 'the name is the whole one')
 })
 
 t.test('Rights of a host that cannot be determined, one by one or of many', async (t) => {
