@@ -4,7 +4,7 @@ import type { Access, AccessPolicy } from '../contracts/access-policy.js'
 import { cacheShares } from '../contracts/cache-shares.js'
 import type { Logger } from '../contracts/logger.js'
 import type { RepositoryName } from '../domain/repository-name.js'
-import { RightsCalls, type Right } from './rights-calls.js'
+import { MAX_QUESTIONS, RightsCalls, type Right } from './rights-calls.js'
 
 /**
  * Names that are asked about: what gitolite takes for one. At any other it ends, and leaves the questions of others
@@ -65,13 +65,10 @@ export class CommandPolicy implements MaybeSync<AccessPolicy> {
     wanted: Access = 'write',
   ): Promise<readonly Access[]> {
     if (!USER.test(user)) return repositories.map(() => 'none')
-    // Before the first question: what is asked in one turn shares a call.
-    const names = await Promise.all(repositories.map(async (repository) => await this.#nameOf(repository)))
-    const accesses = repositories.map(async (repository, index): Promise<Access> => {
-      const { [index]: name } = names
-      return name === undefined ? 'none' : await this.#ask(user, repository, wanted, name)
-    })
-    return await Promise.all(accesses)
+    const accesses: Access[] = []
+    for (let at = 0; at < repositories.length; at += MAX_QUESTIONS)
+      accesses.push(...(await this.#askTogether(user, repositories.slice(at, at + MAX_QUESTIONS), wanted)))
+    return accesses
   }
 
   /**
@@ -106,6 +103,27 @@ export class CommandPolicy implements MaybeSync<AccessPolicy> {
   /** @returns `undefined` where there is no such repository, or none that the program could know */
   #nameOf(repository: RepositoryName): MaybePromise<string | undefined> {
     return chain(this.#options.nameOf(repository), (name = '') => (REPOSITORY.test(name) ? name : undefined))
+  }
+
+  /** Of all of which it is not remembered, in one call for each right. */
+  async #askTogether(user: string, repositories: readonly RepositoryName[], wanted: Access): Promise<Access[]> {
+    const names = await Promise.all(repositories.map(async (repository) => await this.#nameOf(repository)))
+    const may = async (right: Right): Promise<boolean[]> => {
+      const known = repositories.map((repository) => this.#remembered.get(keyOf(right, user, repository)))
+      const lines = names.map((name) => `${name}\t${user}`)
+      const asked = lines.filter((_, index) => names[index] !== undefined && known[index] === undefined)
+      const start = performance.now()
+      const said = asked.length === 0 ? undefined : await this.#calls.askTogether(right, asked)
+      return repositories.map((repository, index) => {
+        const { [index]: line = '' } = lines
+        const answer = said?.get(line)
+        if (answer === undefined) return known[index] ?? false
+        this.#remembered.set(keyOf(right, user, repository), !isDenied(answer), { start })
+        return !isDenied(answer)
+      })
+    }
+    const [read, write] = await Promise.all([may('R'), wanted === 'write' ? may('W') : []])
+    return repositories.map((_, index) => accessOf(read[index] === true, write[index] === true))
   }
 
   /** @param name as `#nameOf` has found it */

@@ -16,23 +16,34 @@ const DEADLINE_MILLISECONDS = 5_000
 const MAX_RUNNING = 4
 
 /** Questions of one call: gitolite answers so many in half a second. */
-const MAX_QUESTIONS = 4096
+export const MAX_QUESTIONS = 4096
 
 /** Questions for one right that wait for their turn. */
 const MAX_WAITING = 4 * MAX_QUESTIONS
 
+/** What the program has said, by the line that it was asked. */
+type Said = ReadonlyMap<string, string>
+
+/** Lines that somebody has asked together. */
+interface Questions {
+  readonly lines: readonly string[]
+  readonly said: Deferred<Said>
+}
+
 /**
  * Asks the program of the git server. All that wait for the same right share one call, which begins as soon as there is
- * a place for it; those who ask the same share the answer.
+ * a place for it; those who ask the same one question share the answer.
  */
 export class RightsCalls {
   readonly #words: readonly string[]
   readonly #logger: Logger
   readonly #milliseconds: number
-  /** By their lines, those that wait and those that are being asked. */
-  readonly #asked: Readonly<Record<Right, Map<string, Deferred<string>>>> = { R: new Map(), W: new Map() }
-  /** Lines that wait, in the order of the turns of their rights. */
-  readonly #waiting = new Map<Right, Set<string>>()
+  /** Those who wait for their turn, in the order of the turns of their rights. */
+  readonly #waiting = new Map<Right, Set<Questions>>()
+  /** Those who wait, or are being asked. */
+  readonly #open = new Set<Questions>()
+  /** Of one line each, by that. */
+  readonly #single: Readonly<Record<Right, Map<string, Questions>>> = { R: new Map(), W: new Map() }
   readonly #running = new Set<CommandCall>()
   #isScheduled = false
 
@@ -49,31 +60,49 @@ export class RightsCalls {
    * @throws RightsUnavailable
    */
   async ask(right: Right, line: string): Promise<string> {
-    const asked = this.#asked[right].get(line)
-    if (asked) return await asked.promise
-    const waiting = this.#waiting.get(right) ?? new Set()
-    if (waiting.size >= MAX_WAITING) throw new RightsUnavailable('too many questions about rights wait')
-    this.#waiting.set(right, waiting.add(line))
-    const question = deferred<string>()
-    this.#asked[right].set(line, question)
-    const timer = setTimeout(() => {
-      question.reject(new RightsUnavailable(`rights are not known after ${this.#milliseconds} ms`))
-    }, this.#milliseconds)
-    this.#schedule()
+    const single = this.#single[right]
+    const asked = single.get(line)
+    if (asked) return String((await asked.said.promise).get(line))
+    const questions = { lines: [line], said: deferred<Said>() }
+    single.set(line, questions)
     try {
-      return await question.promise
+      return String((await this.#answered(right, questions)).get(line))
     } finally {
-      clearTimeout(timer)
-      this.#asked[right].delete(line)
-      this.#waiting.get(right)?.delete(line)
+      single.delete(line)
     }
+  }
+
+  /**
+   * The same for many, in one call.
+   * @param lines at most `MAX_QUESTIONS`
+   */
+  async askTogether(right: Right, lines: readonly string[]): Promise<Said> {
+    return await this.#answered(right, { lines, said: deferred<Said>() })
   }
 
   /** Ends every call; whoever waits for one is refused. */
   close(): void {
-    for (const questions of Object.values(this.#asked))
-      for (const { reject } of questions.values()) reject(new RightsUnavailable('the service is closed'))
+    for (const { said } of this.#open) said.reject(new RightsUnavailable('the service is closed'))
     for (const call of this.#running) call.end('the service is closed')
+  }
+
+  async #answered(right: Right, questions: Questions): Promise<Said> {
+    const waiting = this.#waiting.get(right) ?? new Set()
+    if (countOf(waiting) + questions.lines.length > MAX_WAITING)
+      throw new RightsUnavailable('too many questions about rights wait')
+    this.#waiting.set(right, waiting.add(questions))
+    this.#open.add(questions)
+    const timer = setTimeout(() => {
+      questions.said.reject(new RightsUnavailable(`rights are not known after ${this.#milliseconds} ms`))
+    }, this.#milliseconds)
+    this.#schedule()
+    try {
+      return await questions.said.promise
+    } finally {
+      clearTimeout(timer)
+      this.#open.delete(questions)
+      this.#waiting.get(right)?.delete(questions)
+    }
   }
 
   /** Whoever asks in the same turn shares the call. */
@@ -89,28 +118,40 @@ export class RightsCalls {
   #next(): void {
     for (const [right, waiting] of this.#waiting) {
       if (this.#running.size >= MAX_RUNNING) return
-      const lines = [...waiting].slice(0, MAX_QUESTIONS)
-      for (const line of lines) waiting.delete(line)
+      const taken = new Set<Questions>()
+      const lines = new Set<string>()
+      for (const questions of waiting) {
+        if (lines.size + questions.lines.length > MAX_QUESTIONS) break
+        for (const line of questions.lines) lines.add(line)
+        taken.add(questions)
+        waiting.delete(questions)
+      }
       // Behind the other right, whose turn is next.
       this.#waiting.delete(right)
       if (waiting.size > 0) this.#waiting.set(right, waiting)
-      if (lines.length > 0) void this.#call(right, lines)
+      if (taken.size > 0) void this.#call(right, [...lines], taken)
     }
   }
 
-  async #call(right: Right, lines: readonly string[]): Promise<void> {
-    const asked = this.#asked[right]
+  async #call(right: Right, lines: readonly string[], asked: ReadonlySet<Questions>): Promise<void> {
     const words = this.#words.map((word) => (word === PLACE ? right : word))
     const call = callCommand(words, lines, this.#milliseconds)
     this.#running.add(call)
     try {
-      for (const [line, said] of await call.answers) asked.get(line)?.resolve(said)
+      const answers = await call.answers
+      for (const { said } of asked) said.resolve(answers)
     } catch (error) {
       this.#logger.error({ command: words, err: error, questions: lines.length }, 'rights cannot be determined')
-      for (const line of lines) asked.get(line)?.reject(new RightsUnavailable(errorMessage(error)))
+      for (const { said } of asked) said.reject(new RightsUnavailable(errorMessage(error)))
     }
     await call.gone
     this.#running.delete(call)
     this.#next()
   }
+}
+
+function countOf(waiting: ReadonlySet<Questions>): number {
+  let count = 0
+  for (const { lines } of waiting) count += lines.length
+  return count
 }

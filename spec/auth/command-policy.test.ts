@@ -86,10 +86,12 @@ t.test('At most four run at once, and whoever asks meanwhile shares the next', a
 
 t.test('An answer is remembered, and a right that is withdrawn is gone in time', async (t) => {
   const { policy, program } = policyOf(t, { seconds: 1 })
-  program.allow('hello alice RW')
+  program.allow('hello alice RW', 'secret alice R')
   t.equal(await policy.access('alice', hello), 'write')
   t.equal(policy.access('alice', hello), 'write', 'at once')
   t.equal(policy.access('alice', hello, 'read'), 'read')
+  await policy.access('alice', secret, 'read')
+  await policy.access('alice', secret)
   program.allow()
   await until(async () => (await policy.access('alice', hello)) === 'none')
   t.ok(program.calls.length >= 4)
@@ -178,6 +180,17 @@ t.test('Rights on many repositories are one call, and no more than a bounded one
   t.equal((await policy.accessToEach('alice', [hello, ...all.slice(-1)])).at(-1), 'write')
 })
 
+t.test('Lists of several users at once come one call after the other, as large as one may be', async (t) => {
+  const { policy, program } = policyOf(t)
+  const all = Array.from({ length: 3000 }, (_, index) => repositoryNamed(`git/r${index}`))
+  program.allow('r0 bob R')
+  const lists = ['alice', 'bob'].map(async (user) => await policy.accessToEach(user, [...all, hello], 'read'))
+  const [one, list] = await Promise.all([policy.access('alice', hello, 'read'), lists[1]])
+  t.strictSame([one, list?.[0], list?.[1]], ['none', 'read', 'none'])
+  t.strictSame(program.calls.map(({ lines }) => lines.length).sort(), [3001, 3001])
+  await Promise.all(lists)
+})
+
 t.test('What is remembered takes no more memory than it may', async (t) => {
   const { policy, program } = policyOf(t, { cacheBytes: 100_000 })
   const all = Array.from({ length: 1000 }, (_, index) => repositoryNamed(`git/r${index}`))
@@ -210,13 +223,15 @@ t.test('A question does not wait longer for its turn than for its answer', async
 })
 
 t.test('So many questions may wait, and one more is refused at once', async (t) => {
-  const { policy } = policyOf(t, { body: 'setTimeout(() => 0, 600_000)' })
-  const all = Array.from({ length: 16_384 }, (_, index) => repositoryNamed(`git/r${index}`))
-  const many = policy.accessToEach('alice', all, 'read')
+  const { policy, program } = policyOf(t, { body: 'setTimeout(() => 0, 600_000)' })
+  const all = Array.from({ length: 4096 }, (_, index) => repositoryNamed(`git/r${index}`))
+  const users = ['alice', 'bob', 'carol', 'dave']
+  const many = Promise.all(users.map(async (user) => await policy.accessToEach(user, all, 'read')))
   await new Promise(process.nextTick)
   await t.rejects(Promise.resolve(policy.access('bob', hello, 'read')), {
     message: 'too many questions about rights wait',
   })
+  await until(() => program.calls.length === 4)
   policy.close()
   await t.rejects(many, { name: 'RightsUnavailable', message: 'the service is closed' })
 })

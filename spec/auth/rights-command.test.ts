@@ -39,7 +39,10 @@ t.test('As many questions as there may be are answered, whichever way the bytes 
 t.test('What is left behind does not hold up the answers', async (t) => {
   const answer = 'sed "s/$/\trefs/"'
   t.equal((await ask(`sleep 600 & ${answer}`)).size, 3, 'in its group: it is killed')
-  t.equal((await ask(`setsid sleep 3 & ${answer}`)).size, 3, 'outside of it, and it holds the output open')
+  const marker = join(t.testdir(), 'marker')
+  const started = `while [ ! -e ${marker} ]; do sleep 0.01; done`
+  const outside = `setsid sh -c "touch ${marker}; exec sleep 5" & ${started}; ${answer}`
+  t.equal((await ask(outside)).size, 3, 'outside of it, and it holds the output open')
 })
 
 t.test('Whatever else it does, the call fails, and says why', async (t) => {
