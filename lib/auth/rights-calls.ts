@@ -18,8 +18,8 @@ const MAX_RUNNING = 4
 /** Questions of one call: gitolite answers so many in half a second. */
 export const MAX_QUESTIONS = 4096
 
-/** Questions for one right that wait for their turn. */
-const MAX_WAITING = 4 * MAX_QUESTIONS
+/** Questions for one right that wait for their turn: no more would have it in time. */
+const MAX_WAITING = 32 * MAX_QUESTIONS
 
 /** What the program has said, by the line that it was asked. */
 type Said = ReadonlyMap<string, string>
@@ -88,8 +88,11 @@ export class RightsCalls {
 
   async #answered(right: Right, questions: Questions): Promise<Said> {
     const waiting = this.#waiting.get(right) ?? new Set()
-    if (countOf(waiting) + questions.lines.length > MAX_WAITING)
-      throw new RightsUnavailable('too many questions about rights wait')
+    // By its promise, which others may wait for already.
+    if (countOf(waiting) + questions.lines.length > MAX_WAITING) {
+      questions.said.reject(new RightsUnavailable('too many questions about rights wait'))
+      return await questions.said.promise
+    }
     this.#waiting.set(right, waiting.add(questions))
     this.#open.add(questions)
     const timer = setTimeout(() => {
