@@ -6,6 +6,7 @@ import { commandAccessPolicy, RightsUnavailable } from '../../lib/index.js'
 import { embed, fetchJson, listen } from '../fixtures/embedded.js'
 import { makeRepository, makeRepositoryWithCommit } from '../fixtures/git.js'
 import { repositoryNamed } from '../fixtures/names.js'
+import { Gitolite, gitoliteIsMissing } from '../fixtures/gitolite.js'
 import { nameOnly, RightsProgram } from '../fixtures/rights-program.js'
 import { startService, type TestService } from '../fixtures/service.js'
 import { signIn, visit } from '../fixtures/visit.js'
@@ -116,6 +117,29 @@ t.test('A host takes it for its access policy', async (t) => {
   t.match(program.calls.slice(before), [{ right: 'R', lines: { length: 40 } }], 'what is known is not asked again')
   await t.rejects(service.administration.grantAccess('git', 'bob', 'read'), { name: 'AdministrationError' })
   accessPolicy.close()
+})
+
+t.test('Flat repositories of a real gitolite, in a host', { skip: gitoliteIsMissing }, async (t) => {
+  const home = t.testdir({})
+  const gitolite = new Gitolite(home, '')
+  const accessPolicy = commandAccessPolicy({
+    command: ['env', `HOME=${home}`, 'gitolite', 'access', '%', '%', '{access}', 'any'],
+    seconds: 1,
+    nameOf: async (repository) => ((await gitolite.find(repository)) ? repository.name : undefined),
+  })
+  const { service } = await embed(t, { repositories: gitolite, accessPolicy })
+  const of = async (user: string, name: string) => await service.access(user, `git/${name}`)
+  t.equal(await of('alice@example.com', 'testing'), 'write', 'RW+ = @all, as gitolite begins')
+  t.equal(await of('alice', 'gitolite-admin'), 'none')
+  t.equal(await of('admin', 'gitolite-admin'), 'write')
+  t.strictSame(
+    [await of('@all', 'testing'), await of('_alice', 'testing'), await of('alice', 'a~b')],
+    Array(3).fill('none'),
+  )
+  const others = await Promise.all(['bob', '0', 'carol', 'a,b'].map(async (user) => await of(user, 'testing')))
+  t.strictSame(others, ['write', 'none', 'write', 'none'], 'no name costs others their answer')
+  gitolite.allow('repo gitolite-admin\n    R = alice\n')
+  await until(async () => (await of('alice', 'gitolite-admin')) === 'read')
 })
 
 t.test('A command that cannot be one is refused when it is given', async (t) => {
