@@ -90,7 +90,8 @@ async function answers(url: string, repository: string, sha: string, token?: str
 t.test('Who may do what is what gitolite says', { skip: gitoliteIsMissing || isNotRoot }, async (t) => {
   const { home, gitolite, service, paste, over, tokenOf } = await installed(t)
   const denying = (name: string, option: string) => `\nrepo team/${name}\n${option}    - = bob\n    RW+ = @team\n`
-  gitolite.allow(rules + denying('ajar', '') + denying('closed', '    option deny-rules = 1\n'))
+  const others = '\nrepo testing\n    RW+ = @all\n\nrepo flat team/sub/deep\n    RW = ci\n    R = gate\n'
+  gitolite.allow(rules + denying('ajar', '') + denying('closed', '    option deny-rules = 1\n') + others)
   t.match(service.line, `serving http`)
   t.equal((await over('alice', "git-upload-pack '/sandbox/tool'")).stdout.length > 0, true, 'alice has made it')
   t.match(await over('alice', 'perms sandbox/tool + READERS eve'), { status: 0 })
@@ -100,14 +101,20 @@ t.test('Who may do what is what gitolite says', { skip: gitoliteIsMissing || isN
     ['sandbox/tool', { alice: [201, 200], bob: [404, 404], eve: [403, 200] }],
     ['team/ajar', { alice: [201, 200], bob: [201, 200] }],
     ['team/closed', { alice: [201, 200], bob: [404, 404] }],
+    ['git/testing', { alice: [201, 200], eve: [201, 200] }],
+    ['git/flat', { ci: [201, 200], gate: [403, 200], eve: [404, 404] }],
+    ['team/sub%2Fdeep', { ci: [201, 200], gate: [403, 200], eve: [404, 404] }],
+    ['git/gitolite-admin', { alice: [404, 404] }],
     ['team/missing', { alice: [404, 404], eve: [404, 404] }],
+    ['git/missing', { alice: [404, 404] }],
   ]
+  const placeOf = (repository: string) =>
+    join(home, 'repositories', `${repository.replace(/^git\//, '').replace('%2F', '/')}.git`)
   const users = ['alice', 'bob', 'ci', 'gate', 'eve']
   const tokens = new Map(await Promise.all(users.map(async (user) => [user, await tokenOf(user)] as const)))
   const shas = new Map<string, string>()
   for (const [repository, expected] of rows) {
-    const sha =
-      repository === 'team/missing' ? '0'.repeat(40) : await makeCommit(join(home, 'repositories', `${repository}.git`))
+    const sha = repository.endsWith('/missing') ? '0'.repeat(40) : await makeCommit(placeOf(repository))
     shas.set(repository, sha)
     for (const [user, statuses] of Object.entries(expected))
       t.strictSame(await answers(service.url, repository, sha, tokens.get(user)), statuses, `${user} on ${repository}`)

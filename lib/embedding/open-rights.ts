@@ -1,5 +1,5 @@
 import { CommandPolicy } from '../auth/command-policy.js'
-import { chain, settle } from '../concurrency/maybe-promise.js'
+import { chain, settle, type MaybePromise } from '../concurrency/maybe-promise.js'
 import type { Logger } from '../contracts/logger.js'
 import type { RepositoryName } from '../domain/repository-name.js'
 import type { RepositoryFolder } from '../git/repository-folder.js'
@@ -18,18 +18,19 @@ export function openRights(
 ): CommandPolicy | undefined {
   if (command.length === 0) return undefined
   const { folder, ...rest } = dependencies
-  const gitServerName = ({ full }: RepositoryName): string => full
-  return new CommandPolicy({
-    ...{ command, seconds },
-    nameOf: (name) => chain(isThere(folder, name), (there) => (there ? gitServerName(name) : undefined)),
-    ...rest,
-  })
+  return new CommandPolicy({ command, seconds, nameOf: (name) => gitServerName(folder, name), ...rest })
 }
 
-/** Whether there is a repository; one that cannot be looked at counts as there. */
-function isThere(folder: RepositoryFolder, name: RepositoryName) {
+/**
+ * What the git server calls a repository: its path below the folder, without `.git`. One that cannot be looked at
+ * counts as there; `undefined`: there is none.
+ */
+function gitServerName(folder: RepositoryFolder, name: RepositoryName): MaybePromise<string | undefined> {
   return chain(
     settle(() => folder.find(name)),
-    (looked) => 'error' in looked || looked.value !== undefined,
+    (looked) => {
+      const { path = name.full } = 'error' in looked ? {} : (looked.value ?? { path: '' })
+      return path === '' ? undefined : path.replace(/\.git$/, '')
+    },
   )
 }

@@ -77,23 +77,6 @@ export class RepositoryFolder implements MaybeSync<Repositories> {
   }
 
   /**
-   * The repository's path below the folder, without `.git`: what the git server itself calls it. Of one that is not
-   * there the likeliest. It takes the same time for both.
-   */
-  gitName({ owner, name, full }: RepositoryName): MaybePromise<string> {
-    if (owner !== this.#topOwner || name.includes('/')) return full
-    const [inOwner, top, bare] = [`${this.path}/${full}.git`, `${this.path}/${name}.git`, `${this.path}/${full}`]
-    const nameOf = (there: readonly StatResult[]): string => {
-      const [isInOwner, isTop, isBare] = there.map((look) => certain(look) !== undefined)
-      return isInOwner || (isBare && !isTop) ? full : name
-    }
-    return this.#reads.call(
-      () => nameOf([inOwner, top, bare].map((path) => this.#now.at(path))),
-      async () => nameOf(await Promise.all([inOwner, top, bare].map((path) => this.#lookAsync(path)))),
-    )
-  }
-
-  /**
    * Every repository of the folder, and what looks like one.
    * @param onUnreadable called for what cannot be read, and is left out then; absent: that rejects
    * @param owner whose repositories alone are listed

@@ -229,37 +229,6 @@ async function looksFor(folder: string, name: string, pace: SyncWhileFast): Prom
   return looks
 }
 
-t.test('The git server knows a repository by its path', async (t) => {
-  const folder = t.testdir()
-  await made(
-    folder,
-    'project.git',
-    'plain',
-    'git/own.git',
-    'git/both.git',
-    'both.git',
-    'git/bare',
-    'git/second',
-    'second.git',
-  )
-  for (const pace of paces()) {
-    const repositories = new RepositoryFolder(folder, { topOwner: 'git', pace })
-    const names = {
-      'git/project': 'project',
-      'git/plain': 'plain',
-      'git/missing': 'missing',
-      'git/own': 'git/own',
-      'git/both': 'git/both',
-      'git/bare': 'git/bare',
-      'git/second': 'second',
-      'git/sub/x': 'git/sub/x',
-      'alice/hello': 'alice/hello',
-    }
-    for (const [name, expected] of Object.entries(names))
-      t.equal(await repositories.gitName(repositoryNamed(name)), expected, name)
-  }
-})
-
 t.test('Wherever it lies, one is made public, private and renamed', async (t) => {
   const folder = t.testdir()
   await made(folder, 'project.git', 'team/sub/deep.git', 'plain')
