@@ -101,7 +101,8 @@ const table = [
       format: 'commit-url',
     },
     meaning:
-      'where the repository browser shows a commit, `https://git.example.com/{repo}/commit/?id={id}`: pages link there',
+      'where the repository browser shows a commit, `https://git.example.com/{repo}/commit/?id={id}`, `{repo}` being ' +
+      'its path without `.git`: pages link there',
   },
   {
     key: 'signIn.header',

@@ -2,7 +2,6 @@ import { BY_URGENCY, byUrgency } from '../domain/commit-status.js'
 import type { LoggedCommit } from '../git/commit-log.js'
 import type { RepositoryName } from '../domain/repository-name.js'
 import { repositoryPath } from '../http/page-paths.js'
-import { commitAddress } from './commit-url.js'
 import { takeWithin, pagination } from './html/pagination.js'
 import { isolated, visible } from './html/foreign-text.js'
 import { html, type Content, type Html } from './html/html.js'
@@ -18,8 +17,8 @@ export interface CommitView extends ShownList {
   readonly commit: LoggedCommit | undefined
   /** Milliseconds since 1970. */
   readonly now: number
-  /** Where the repository browser shows a commit, if there is one. */
-  readonly commitUrl: string | undefined
+  /** Where the repository browser shows the commit, if there is one. */
+  readonly address: string | undefined
   /** How many statuses are passed over. */
   readonly skip: number
   /** Whether the page reloads itself while something is pending. */
@@ -31,8 +30,7 @@ export interface CommitView extends ShownList {
 }
 
 export function commitPage(view: CommitView): Page {
-  const { base, name, sha, commit, list, skip, commitUrl } = view
-  const address = commitUrl === undefined ? undefined : commitAddress(commitUrl, name, sha)
+  const { base, name, sha, commit, list, skip, address } = view
   const repository = base + repositoryPath(name)
   const here = `${repository}/commits/${sha}`
   const subject = commit?.subject ?? ''

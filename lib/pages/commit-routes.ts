@@ -5,6 +5,7 @@ import type { Request, Route } from '../http/surface.js'
 import { repositoryName } from '../domain/repository-name.js'
 import { parseObjectId } from '../domain/object-id.js'
 import { leadOn } from './commit-name.js'
+import { commitAddress } from './commit-url.js'
 import { LARGE_LIST_BYTES } from '../domain/status-list.js'
 import { repositoryPattern } from '../http/page-paths.js'
 import { commitFragment, commitPage, type CommitView } from './commit-page.js'
@@ -74,9 +75,10 @@ export function commitRoutes(pageContext: PageContext): readonly Route[] {
       logger.warn({ err: error, repository: found.name.full }, 'a commit is shown without what it says')
       return undefined
     })
+    const { commitUrl } = pageContext
     const view = {
       base,
-      commitUrl: pageContext.commitUrl,
+      address: commitUrl === undefined ? undefined : commitAddress(commitUrl, found, commit.hex),
       name: found.name,
       sha: commit.hex,
       commit: logged,

@@ -1,4 +1,4 @@
-import type { RepositoryName } from '../domain/repository-name.js'
+import type { VisibleRepository } from '../service/repository-access.js'
 
 /** Characters of it: the pages have other things to show. */
 const MAX_LENGTH = 500
@@ -10,11 +10,21 @@ export function isCommitUrl(text: string): boolean {
   return text === '' || (text.length <= MAX_LENGTH && text.includes('{id}') && isAddress)
 }
 
-/** The address of a commit. Neither part has a sign that means something in an address. */
-export function commitAddress(commitUrl: string, { full }: RepositoryName, sha: string): string {
-  return fillIn(commitUrl, full, sha)
+/** The address of a commit in a repository browser, which knows the repository as the git server does. */
+export function commitAddress(commitUrl: string, { name, repository }: VisibleRepository, sha: string): string {
+  const { path = name.full } = repository
+  // In a query a plus is a blank.
+  return fillIn(
+    commitUrl,
+    path
+      .replace(/\.git$/, '')
+      .split('/')
+      .map(encodeURIComponent)
+      .join('/'),
+    sha,
+  )
 }
 
 function fillIn(commitUrl: string, repository: string, sha: string): string {
-  return commitUrl.replace('{repo}', repository).replace('{id}', sha)
+  return commitUrl.replace('{repo}', () => repository).replace('{id}', sha)
 }

@@ -86,7 +86,7 @@ t.test('Of a page those rows are made that it shows, and one more', async (t) =>
         name: repositoryNamed('alice/hello'),
         sha: 'a'.repeat(40),
         commit: undefined,
-        commitUrl: undefined,
+        address: undefined,
         skip,
       },
       ...{ isReloading: true, now: 0, origin: 'http://localhost', service: 'http://localhost' },

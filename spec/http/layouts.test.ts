@@ -97,6 +97,20 @@ t.test('Pages have addresses that people can read and type', async (t) => {
   }
 })
 
+t.test('A repository browser knows them as the git server does', async (t) => {
+  const commitUrl = 'https://git.example.com/?p={repo}.git;h={id}'
+  const service = await startService(t, { settings: { commitUrl } })
+  for (const [place, name, path] of [
+    ['libstdc++.git', 'git/libstdc++', 'libstdc%2B%2B'],
+    ['plain', 'git/plain', 'plain'],
+    ['team/sub/deep.git', 'team/sub/deep', 'team/sub/deep'],
+  ] as const) {
+    const sha = await made(service, place, { public: true })
+    const { text } = await visit(service, `/repos/${name}/commits/${sha}`)
+    t.match(text, `href="https://git.example.com/?p=${path}.git;h=${sha}"`)
+  }
+})
+
 t.test('A token may be limited to one of them', async (t) => {
   const service = await startService(t)
   const deep = await made(service, 'team/sub/deep.git')
