@@ -195,6 +195,7 @@ export async function assemble(
     meter,
     shares,
     folder: dependencies.folder,
+    pagesBase: options.pages?.base ?? '',
   })
   const measurements = prometheus && metricsSurface(async () => await prometheus.read())
   const edge = { inFlight, longPolling, logger, meter }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import express from 'express'
 import t, { type Test } from 'tap'
 import { createCommitStatusService, type CommitStatusOptions, type HostPages } from '../../lib/index.js'
-import { embed, listen } from '../fixtures/embedded.js'
+import { embed, fetchJson, listen } from '../fixtures/embedded.js'
 import { makeRepositoryWithCommit } from '../fixtures/git.js'
 import { JournalStore } from '../fixtures/journal-store.js'
 import { ModelStore } from '../fixtures/model-store.js'
@@ -94,6 +94,16 @@ t.test("Nor a command that makes tokens, where tokens are the host's", async (t)
   const { text } = await visit(await host(t, { session, signInUrl: '/login' }, undefined, { authenticator }), '/')
   t.match(text, 'Make the first one')
   t.notMatch(text, 'token create')
+})
+
+t.test('Commits of the APIs of others lead to the pages where they are', async (t) => {
+  const compatibleApis = ['github', 'gitlab'] as const
+  const place = await host(t, { session, base: '/status' }, undefined, { compatibleApis })
+  await place.service.administration.setVisibility('alice/hello', 'public')
+  const page = `${place.url}/status/repos/alice/hello/commits/${place.sha}`
+  for (const path of ['/api/v3/repos/alice/hello/git/commits', '/api/v3/repos/alice/hello/commits'])
+    t.equal((await fetchJson(`${place.url}${path}/${place.sha}`)).body['html_url'], page, path)
+  t.equal((await fetch(page)).status, 200)
 })
 
 t.test('They have a title, and lead to where the host shows a commit', async (t) => {

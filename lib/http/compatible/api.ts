@@ -20,6 +20,8 @@ export interface Call {
   readonly base: string
   /** Absolute address of the service. */
   readonly root: string
+  /** What the absolute addresses of pages begin with. */
+  readonly pages: string
 }
 
 export interface CompatibleRoute {

@@ -37,8 +37,8 @@ export function cloneUrls(root: string, { name, repository }: VisibleRepository)
 }
 
 /** The page of a commit. */
-export function commitPageUrl(root: string, name: RepositoryName, sha: string): string {
-  return `${root}${repositoryPath(name)}/commits/${sha}`
+export function commitPageUrl(pages: string, name: RepositoryName, sha: string): string {
+  return `${pages}${repositoryPath(name)}/commits/${sha}`
 }
 
 /** The time of what nobody knows the time of: people, above all. */

@@ -104,7 +104,7 @@ const UNVERIFIED: GiteaVerification = {
 }
 
 export function branchObject(
-  { root }: Call,
+  { pages }: Call,
   { name, access }: VisibleRepository,
   ref: Ref & { readonly content: CommitContent },
   rule: GateRule | undefined,
@@ -116,7 +116,7 @@ export function branchObject(
     commit: {
       id: ref.id,
       message,
-      url: commitPageUrl(root, name, ref.id),
+      url: commitPageUrl(pages, name, ref.id),
       author: payloadUser(author),
       committer: payloadUser(committer),
       verification: UNVERIFIED,
@@ -179,7 +179,7 @@ export function commitObject(
     url,
     sha,
     created,
-    html_url: commitPageUrl(call.root, found.name, sha),
+    html_url: commitPageUrl(call.pages, found.name, sha),
     commit: {
       url,
       author: commitUser(author),

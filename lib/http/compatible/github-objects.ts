@@ -196,6 +196,7 @@ export function fullRepositoryObject(call: Call, found: VisibleRepository, branc
 export interface CommitPlace {
   readonly repositoryUrl: string
   readonly root: string
+  readonly pages: string
   readonly name: RepositoryName
 }
 
@@ -219,13 +220,13 @@ export function commitObject(place: CommitPlace, sha: string, content: CommitCon
 }
 
 /** A commit as GitHub's git database has it. */
-export function gitCommitObject({ repositoryUrl, root, name }: CommitPlace, sha: string, content: CommitContent) {
+export function gitCommitObject({ repositoryUrl, pages, name }: CommitPlace, sha: string, content: CommitContent) {
   const git = `${repositoryUrl}/git`
   return {
     sha,
     node_id: `commit:${sha}`,
     url: `${git}/commits/${sha}`,
-    html_url: commitPageUrl(root, name, sha),
+    html_url: commitPageUrl(pages, name, sha),
     message: content.message.replace(/\n+$/, ''),
     author: signature(content.author),
     committer: signature(content.committer),
@@ -233,7 +234,7 @@ export function gitCommitObject({ repositoryUrl, root, name }: CommitPlace, sha:
     parents: content.parents.map((parent) => ({
       sha: parent,
       url: `${git}/commits/${parent}`,
-      html_url: commitPageUrl(root, name, parent),
+      html_url: commitPageUrl(pages, name, parent),
     })),
     // Nobody checks signatures here.
     verification: { verified: false, reason: 'unsigned', signature: null, payload: null, verified_at: null },

@@ -31,7 +31,7 @@ export function refRoutes(operations: RefOperations): CompatibleRoute[] {
   const branch = async (call: Call): Promise<Answer> => {
     const branch = await operations.branch(call, nameOf(call), String(call.params['branch']), 'Branch not found')
     const { found } = branch
-    const place = { repositoryUrl: repositoryUrl(call, found), root: call.root, name: found.name }
+    const place = { repositoryUrl: repositoryUrl(call, found), root: call.root, pages: call.pages, name: found.name }
     return { status: 200, body: branchObject(place, branch) }
   }
 

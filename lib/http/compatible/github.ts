@@ -30,7 +30,8 @@ export function github(operations: Operations): CompatibleApi {
     (form: typeof commitObject | typeof gitCommitObject) =>
     async (call: Call): Promise<Answer> => {
       const at = await operations.commit(call, nameOf(call), String(call.params['ref']))
-      const place = { repositoryUrl: repositoryUrl(call, at.found), root: call.root, name: at.found.name }
+      const { root, pages } = call
+      const place = { repositoryUrl: repositoryUrl(call, at.found), root, pages, name: at.found.name }
       return { status: 200, body: form(place, at.commit.hex, await operations.content(at)) }
     }
 

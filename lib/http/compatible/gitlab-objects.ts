@@ -206,7 +206,7 @@ export function commitObject(
       sha,
       ref: branch,
       status: state,
-      web_url: commitPageUrl(call.root, found.name, sha),
+      web_url: commitPageUrl(call.pages, found.name, sha),
       created_at: span.first,
       updated_at: span.last,
     }

@@ -13,6 +13,8 @@ import { actsForAnother } from './credentials.js'
 export interface CompatibleDependencies {
   readonly address: PublicAddress
   readonly authentication: Authentication
+  /** What the paths of pages begin with. */
+  readonly pagesBase: string
 }
 
 /** A compatible API under each of its mounts. */
@@ -52,7 +54,7 @@ export function hostSurface(
 function surfaceOf(
   api: CompatibleApi,
   mount: string,
-  { authentication }: CompatibleDependencies,
+  { authentication, pagesBase }: CompatibleDependencies,
   isMeant: (request: IncomingMessage) => boolean,
   rootOf: (request: IncomingMessage) => string,
 ): Surface {
@@ -68,7 +70,17 @@ function surfaceOf(
         if (actsForAnother(request, query)) throw new ServiceError('sudo_denied') // 403
         const root = rootOf(request)
         const params = paramsOf(route, request)
-        return route.operation({ request, response, caller, authenticate, params, query, base: root + mount, root })
+        return route.operation({
+          request,
+          response,
+          caller,
+          authenticate,
+          params,
+          query,
+          base: root + mount,
+          root,
+          pages: root + pagesBase,
+        })
       })
     }
 
