@@ -55,6 +55,15 @@ export function parseRepositoryName(full: unknown): RepositoryName | undefined {
   return slash === -1 ? undefined : repositoryName(full.slice(0, slash), full.slice(slash + 1))
 }
 
+/**
+ * Names what stands at a path below the folder of all repositories.
+ * @param path without the `.git` at its end
+ * @param topOwner owns what stands at the top
+ */
+export function nameAtPath(path: string, topOwner: string): RepositoryName | undefined {
+  return path.includes('/') ? parseRepositoryName(path) : repositoryName(topOwner, path)
+}
+
 /** Parses what `escaped` is. */
 export function parseEscapedName(escaped: string): RepositoryName | undefined {
   const parsed = parseRepositoryName(escaped.includes('%') ? escaped.replaceAll('%2F', '/') : escaped)

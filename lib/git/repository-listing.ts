@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs'
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { MAX_DEPTH, repositoryName, type RepositoryName } from '../domain/repository-name.js'
+import { MAX_DEPTH, nameAtPath, repositoryName, type RepositoryName } from '../domain/repository-name.js'
 import { isAbsence } from './stat.js'
 
 /** How long a listing may take: a disk may answer none of it, or a folder have no end. */
@@ -150,9 +150,7 @@ class Reading {
   }
 
   #add(parts: readonly string[], path: string, isNamed: boolean): void {
-    const [first = '', ...rest] = parts
-    const name =
-      rest.length === 0 ? repositoryName(this.#options.topOwner, first) : repositoryName(first, rest.join('/'))
+    const name = nameAtPath(parts.join('/'), this.#options.topOwner)
     const rank = rankOf(parts.length, isNamed)
     if (name) this.#candidates.push({ name, directory: join(this.#folder, path), path, rank })
     else this.#skip(path, TOO_DEEP)

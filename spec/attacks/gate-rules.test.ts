@@ -94,6 +94,8 @@ t.test('No variable of git that comes from outside turns rules off, or others on
     { GIT_CEILING_DIRECTORIES: folder, GIT_DISCOVERY_ACROSS_FILESYSTEM: '1' },
     { GIT_TRACE: '1', GIT_TRACE_SETUP: '1', GIT_TRACE2: '1', GIT_TRACE2_EVENT: '1' },
     { GIT_EXEC_PATH: none },
+    // Green there; gitolite's are believed only of the repository that is pushed to.
+    { GL_REPO: 'mallory/own', GL_REPO_BASE: repositories },
   ]
   const program = join(folder, 'receive-pack')
   // As sshd runs it for somebody who has sent variables; on the way to a folder git would take some away.

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { appendFileSync, chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { once } from 'node:events'
@@ -339,23 +339,25 @@ t.test('As a VREF of gitolite', { skip: gitoliteIsMissing }, async (t) => {
   const gated = await GatedRepository.make(t)
   const home = join(gated.place.folder, 'gitolite')
   mkdirSync(home)
-  const gitolite = new Gitolite(home, '\nrepo hello\n    RW+ = alice\n    -   VREF/commit-status = @all\n')
+  const rules = '    RW+ = alice\n    -   VREF/commit-status = @all\n'
+  const gitolite = new Gitolite(home, `\nrepo hello\n${rules}\nrepo team/sub/deep\n${rules}`)
   mkdirSync(join(home, 'local/VREF'), { recursive: true })
   const vref = join(home, 'local/VREF/commit-status')
   writeFileSync(vref, `#!/bin/sh\nexec ${executable} gate "$@"\n`)
   chmodSync(vref, 0o755)
   const rc = join(home, '.gitolite.rc')
   execFileSync('sed', ['-i', `s|^%RC = (|%RC = ( LOCAL_CODE => "${home}/local",|`, rc])
-  const directory = join(gitolite.repositories, 'hello.git')
+  // What gitolite has, the service serves; nothing but gitolite names the folder to the hook.
+  for (const name of ['hello.git', 'team'])
+    symlinkSync(join(gitolite.repositories, name), join(gated.place.repositories, name))
+  for (const owner of ['git', 'team']) await gated.place.run(['access', 'grant', owner, 'alice', 'write'])
   for (const [key, value] of [
     ['url', gated.url],
     ['tokenFile', gated.tokenFile],
-    ['repository', 'alice/hello'],
     ['refs/heads/main.require', 'build'],
   ] as const)
-    await gated.git('-C', directory, 'config', `commit-status.${key}`, value)
+    await gated.git('config', '--file', join(home, '.gitconfig'), `commit-status.${key}`, value)
   const sha = await gated.commit()
-  await gated.pushWip()
   // As gitolite's shell runs git for a user who has come over ssh.
   const shell = join(gated.place.folder, 'ssh')
   writeFileSync(
@@ -364,7 +366,7 @@ t.test('As a VREF of gitolite', { skip: gitoliteIsMissing }, async (t) => {
       'exec /usr/share/gitolite3/gitolite-shell alice\n',
   )
   chmodSync(shell, 0o755)
-  const push = async (ref: string) =>
+  const push = async (ref: string, repository: string) =>
     await gated.git(
       '-C',
       gated.checkout,
@@ -374,13 +376,18 @@ t.test('As a VREF of gitolite', { skip: gitoliteIsMissing }, async (t) => {
       'ssh.variant=simple',
       'push',
       '--quiet',
-      'git@host:hello',
+      `git@host:${repository}`,
       ref,
     )
-  t.equal((await push('HEAD:refs/heads/free')).status, 0)
-  const refused = await push('HEAD:refs/heads/main')
-  t.match(refused.stderr, /commit-status: refs\/heads\/main needs build/)
-  t.equal(refused.status, 1)
-  await gated.report(sha, 'build', 'success')
-  t.match(await push('HEAD:refs/heads/main'), { status: 0 })
+  for (const [repository, address] of [
+    ['hello', 'git/hello'],
+    ['team/sub/deep', 'team/sub%2Fdeep'],
+  ] as const) {
+    t.match(await push('HEAD:refs/heads/free', repository), { status: 0 })
+    const refused = await push('HEAD:refs/heads/main', repository)
+    t.match(refused.stderr, /commit-status: refs\/heads\/main needs build *\n.*build +no report yet/)
+    t.equal(refused.status, 1)
+    await gated.reportOn(address, sha)
+    t.match(await push('HEAD:refs/heads/main', repository), { status: 0 })
+  }
 })

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { ciAgent } from '../fixtures/ci-agent.js'
-import { git } from '../fixtures/git.js'
+import { git, makeBareRepository } from '../fixtures/git.js'
 
 for (const format of ['sha1', 'sha256'] as const) {
   t.test(`In a checkout, commit and repository go without saying (${format})`, async (t) => {
@@ -27,7 +27,7 @@ t.test('The remote that tells the repository is origin, or the only one', async 
     await place.run(['status', 'report', '--state', 'success', ...args], { environment, directory: checkout })
   await git('-C', checkout, 'remote', 'rename', 'origin', 'upstream')
   t.match(await report(), { status: 0 }, 'the only remote')
-  await git('-C', checkout, 'remote', 'add', 'fork', 'https://bob:secret@git.example.com/x')
+  await git('-C', checkout, 'remote', 'add', 'fork', 'https://bob:secret@git.example.com/x%20y')
   t.match(await report(), {
     status: 2,
     stderr:
@@ -36,12 +36,52 @@ t.test('The remote that tells the repository is origin, or the only one', async 
   })
   await git('-C', checkout, 'remote', 'remove', 'upstream')
   const unclear = await report()
-  t.match(unclear, { status: 2, stderr: 'the URL of the remote fork does not end in <owner>/<repo>\n' })
+  t.match(unclear, {
+    status: 2,
+    stderr: 'the URL of the remote fork tells none: git config commit-status.repository does\n',
+  })
   t.notMatch(unclear.stderr, 'secret')
   await git('-C', checkout, 'remote', 'remove', 'fork')
   t.match(await report(), { status: 2, stderr: 'the checkout has no remote\n' })
   t.match(await report('alice/hello'), { status: 0, stdout: sha })
 })
+
+t.test(
+  'Flat and nested repositories are told from the address of a clone, or are named by git’s configuration',
+  async (t) => {
+    const { place, environment } = await ciAgent(t)
+    const checkout = join(place.folder, 'checkout')
+    for (const owner of ['git', 'team']) await place.run(['access', 'grant', owner, 'alice', 'write'])
+    await makeBareRepository(join(place.repositories, 'project.git'))
+    await makeBareRepository(join(place.repositories, 'team/sub/gtk+.git'))
+    const hello = join(place.repositories, 'alice/hello.git')
+    await git('clone', '--quiet', hello, checkout)
+    const sha = await git('-C', checkout, 'rev-parse', 'HEAD')
+    const run = async (...args: string[]) => await place.run(args, { environment, directory: checkout })
+    const configure = async (name: string, value: string) => await git('-C', checkout, 'config', name, value)
+    const works = async (name: string) => {
+      const reported = { status: 0, stdout: `reported success on ${name} ${sha}\n`, stderr: '' }
+      t.strictSame(await run('status', 'report', '--state', 'success'), reported)
+      t.match(await run('status', 'wait', '--require', 'default'), { status: 0 }, name)
+      t.match(await run('log'), { status: 0, stdout: '✓', stderr: '' }, name)
+    }
+    for (const [path, url, name] of [
+      ['project.git', 'git@git.example.com:project.git', 'git/project'],
+      ['team/sub/gtk+.git', 'ssh://git@git.example.com/team/sub/gtk+.git', 'team/sub/gtk+'],
+    ] as const) {
+      await git('-C', checkout, 'push', '--quiet', join(place.repositories, path), 'main')
+      await git('-C', checkout, 'remote', 'set-url', 'origin', url)
+      await works(name)
+    }
+    await git('-C', checkout, 'remote', 'set-url', 'origin', 'https://git.example.com/a/prefix/project.git')
+    t.match(await run('status', 'report', '--state', 'success'), { status: 1, stderr: /404/ })
+    await configure('commit-status.repository', 'git/project')
+    await works('git/project')
+    await configure('commit-status.repository', 'project')
+    const wrong = await run('status', 'report', '--state', 'success')
+    t.match(wrong, { status: 2, stderr: 'commit-status.repository of git is "project", and no <owner>/<repo>' })
+  },
+)
 
 t.test('Commits are named as git knows them, and the address is in the configuration of the checkout', async (t) => {
   const { place, sha, environment } = await ciAgent(t)

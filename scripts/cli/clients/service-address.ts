@@ -14,6 +14,12 @@ export function hasMore(url: URL): boolean {
   return url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== ''
 }
 
+/** Where a service has a repository, below the base of its addresses. @param repository `team/sub/deep` */
+export function repositoryPath(repository: string): string {
+  const [owner = '', ...folders] = repository.split('/')
+  return `api/v1/repos/${owner}/${folders.join('%2F')}`
+}
+
 export function isToken(text: string): boolean {
   return TOKEN.test(text)
 }

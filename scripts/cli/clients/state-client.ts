@@ -1,4 +1,5 @@
 import { MAX_FAILED, type CommitState } from '../../../lib/domain/commit-status.js'
+import { repositoryPath } from './service-address.js'
 import { AnswerTooLarge, errorIn, send, shown, type Endpoint } from './service-client.js'
 
 /** How long one answer may take. */
@@ -22,7 +23,7 @@ export async function statesOf(endpoint: Endpoint, shas: readonly string[]): Pro
 }
 
 async function ask({ url, token, repository }: Endpoint, path: string): Promise<unknown> {
-  const answer = await send(new URL(`api/v1/repos/${repository}/${path}`, url), token, {
+  const answer = await send(new URL(`${repositoryPath(repository)}/${path}`, url), token, {
     patience: ANSWER_MILLISECONDS,
     maxBytes: MAX_ANSWER_BYTES,
   }).catch((error: unknown) => {

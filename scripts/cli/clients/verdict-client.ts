@@ -1,6 +1,7 @@
 import type { StatusList } from '../../../lib/domain/status-list.js'
 import type { VerdictQuery } from '../../../lib/domain/verdict/rule.js'
 import type { Verdict } from '../../../lib/domain/verdict/verdict.js'
+import { repositoryPath } from './service-address.js'
 import { errorIn, RequestFailed, retryAfter, send, shown, type Endpoint, type ServiceAnswer } from './service-client.js'
 
 /** A list of a thousand contexts, each as long as it may be, is smaller. */
@@ -54,7 +55,7 @@ async function ask(
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<ServiceAnswer> {
-  const address = new URL(`api/v1/repos/${repository}/commits/${sha}/${what}`, url)
+  const address = new URL(`${repositoryPath(repository)}/commits/${sha}/${what}`, url)
   const answer = await send(address, token, { headers, patience: signal, maxBytes: MAX_ANSWER_BYTES })
   const { origin, status } = answer
   if (status === 200 || status === 304) return answer

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { explain } from '../terminal/help.js'
 import { printLine, type Io } from '../terminal/io.js'
 
-/** The hook of a git server: it needs neither the settings nor the store, and nothing of libgit2. */
+/** The hook of a git server: it needs neither the store nor libgit2, and of the settings where repositories are. */
 export function gateCommand(program: Command, io: Io): void {
   const gate = program
     .command('gate')
@@ -24,10 +24,11 @@ export function gateCommand(program: Command, io: Io): void {
       ) => {
         // What no other command needs.
         const { explainPush, judgePush, parseChanges } = await import('../gate/gate.js')
+        const { config } = command.optsWithGlobals<{ config?: string }>()
         if (options.explain) {
           if (ref === undefined || old === undefined || id !== undefined)
             command.error('error: give a ref and what would be pushed to it: gate --explain main <revision>')
-          const { isRefused, lines } = await explainPush(io, ref, old)
+          const { isRefused, lines } = await explainPush(io, ref, old, config)
           printLine(io, lines.join('\n'))
           if (isRefused) io.exitCode = REFUSED
           return
@@ -38,7 +39,7 @@ export function gateCommand(program: Command, io: Io): void {
           ref !== undefined && old !== undefined && id !== undefined
             ? [{ ref, old, new: id }]
             : parseChanges(await text(io.stdin))
-        const { isRefused, lines } = await judgePush(io, changes)
+        const { isRefused, lines } = await judgePush(io, changes, config)
         if (!isRefused) return
         // Not on standard output, where gitolite looks for refs.
         io.stderr.write(`${lines.join('\n')}\n`)
@@ -49,8 +50,11 @@ export function gateCommand(program: Command, io: Io): void {
   explain(gate, {
     more: [
       "The rules are git's configuration, of the repository, the user or the system: commit-status.url, " +
-        'commit-status.tokenFile, commit-status.repository (by default the last two parts of the path), and for each ' +
-        'pattern of refs commit-status.<pattern>.require, .by, .stale and .allowCreate.',
+        'commit-status.tokenFile, and for each pattern of refs commit-status.<pattern>.require, .by, .stale and ' +
+        '.allowCreate.',
+      'The repository is what the service calls it: by where it stands in the folder of all repositories, which ' +
+        'commit-status.repositories, else the settings of the service, else gitolite name; commit-status.repository ' +
+        'names it where they do not.',
       'It never waits. Whatever it cannot be sure of is refused within 5 seconds, saying why. Exit status: 0 all may ' +
         'pass, silent; 1 refused; 2 wrong use, which git takes for a refusal too.',
     ],

@@ -2,6 +2,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander'
 import { jsonLine } from '../../../lib/admin/ndjson.js'
 import { STATES } from '../../../lib/domain/commit-status.js'
 import { milliseconds } from '../../../lib/domain/verdict/duration.js'
+import { repositoryPath } from '../clients/service-address.js'
 import { explain } from '../terminal/help.js'
 import { printLine, warn, type Io } from '../terminal/io.js'
 import { addressed, commitAsked, type AddressOptions } from './address-options.js'
@@ -34,7 +35,7 @@ export function reportCommand(status: Command, io: Io): void {
         // What no other command needs.
         const { deliver } = await import('../clients/report-client.js')
         const saved = await deliver({
-          address: new URL(`api/v1/repos/${name}/statuses/${commit}`, url),
+          address: new URL(`${repositoryPath(name)}/statuses/${commit}`, url),
           token,
           report: {
             state,

@@ -44,8 +44,11 @@ export function parseChanges(input: string): RefChange[] {
     })
 }
 
-/** Judges a push, or one ref of it. Never rejects: what cannot be determined is refused, and said. */
-export async function judgePush(io: Io, changes: readonly RefChange[]): Promise<Judgement> {
+/**
+ * Judges a push, or one ref of it. Never rejects: what cannot be determined is refused, and said.
+ * @param settingsFile of the service; absent: that of the environment or of the machine
+ */
+export async function judgePush(io: Io, changes: readonly RefChange[], settingsFile?: string): Promise<Judgement> {
   let timer: NodeJS.Timeout | undefined
   // No signal ends a disk that hangs, or a file that is a pipe.
   const late = new Promise<Judgement>((resolve) => {
@@ -54,23 +57,29 @@ export async function judgePush(io: Io, changes: readonly RefChange[]): Promise<
     }, MILLISECONDS + 250)
   })
   try {
-    return await Promise.race([judgeAll(io, changes), late])
+    return await Promise.race([judgeAll(io, changes, settingsFile), late])
   } finally {
     clearTimeout(timer)
   }
 }
 
-async function judgeAll(io: Io, changes: readonly RefChange[]): Promise<Judgement> {
+async function judgeAll(io: Io, changes: readonly RefChange[], settingsFile?: string): Promise<Judgement> {
   const signal = AbortSignal.timeout(MILLISECONDS)
   try {
     const configuration = await readConfiguration(
       io,
       changes.map(({ ref }) => ref),
     )
+    let place: ReturnType<typeof serviceOf> | undefined
+    const judge = async (change: RefChange): Promise<Judgement> =>
+      await judgeRef(io, change, configuration, signal, async () => {
+        place ??= serviceOf(io, configuration, settingsFile)
+        return await place
+      })
     const judged: Judgement[] = []
     for (let start = 0; start < changes.length; start += AT_ONCE) {
       const some = changes.slice(start, start + AT_ONCE)
-      judged.push(...(await Promise.all(some.map(async (change) => await judgeRef(io, change, configuration, signal)))))
+      judged.push(...(await Promise.all(some.map(judge))))
     }
     return { isRefused: judged.some(({ isRefused }) => isRefused), lines: judged.flatMap(({ lines }) => lines) }
   } catch (error) {
@@ -83,6 +92,7 @@ async function judgeRef(
   change: RefChange,
   configuration: GateConfiguration,
   signal: AbortSignal,
+  place: () => ReturnType<typeof serviceOf>,
 ): Promise<Judgement> {
   const passes = { isRefused: false, lines: [] }
   try {
@@ -95,7 +105,7 @@ async function judgeRef(
     const sha = await git(io, 'rev-parse', '--verify', '--quiet', `${change.new}^{commit}`).catch(() => {
       throw new GateError(`${change.new.slice(0, 7)} names no commit`)
     })
-    const commit = { ...(await serviceOf(io, configuration)), sha }
+    const commit = { ...(await place()), sha }
     return await judgeCommit(change.ref, commit, rule, signal)
   } catch (error) {
     return refusal(`${visible(change.ref)} is refused: ${wordsOf(error)}`)
@@ -114,7 +124,9 @@ async function judgeCommit(
   try {
     verdict = await askVerdict(commit, { require, by, ...(stale !== undefined && { stale }) }, signal)
   } catch (error) {
-    if (!(error instanceof RequestFailed) || error.reason !== catalogue.commit_not_found.text) throw error
+    const reason = error instanceof RequestFailed ? error.reason : undefined
+    if (reason === catalogue.repository_not_found.text) throw new GateError(`${wordsOf(error)}: ${hintOf(commit)}`)
+    if (reason !== catalogue.commit_not_found.text) throw error
     return refusal(
       needs,
       `  ${commit.sha.slice(0, 7)} was never pushed here, so no check has seen it:`,
@@ -130,6 +142,13 @@ async function judgeCommit(
     ...alignedRows(rows.slice(0, MAX_LINES)),
     ...(rows.length > MAX_LINES ? ['  …'] : []),
     ...(verdict.reasons ?? []).slice(0, MAX_LINES).map((reason) => `  ${shown(reason)}`),
+  )
+}
+
+function hintOf({ repository }: AskedCommit): string {
+  return (
+    `it is asked about ${repository}; if that is another one, set commit-status.repositories to the folder of all ` +
+    'repositories, else give the user of the token the right to read it'
   )
 }
 
@@ -191,11 +210,12 @@ function wordsOf(error: unknown): string {
  * What would happen to a push of a commit to a ref, and why.
  * @param name of the ref, short or full
  * @param revision as git has them
+ * @param settingsFile as for `judgePush`
  * @throws ArgumentError when one of them is not to be resolved
  */
-export async function explainPush(io: Io, name: string, revision: string): Promise<Judgement> {
+export async function explainPush(io: Io, name: string, revision: string, settingsFile?: string): Promise<Judgement> {
   const [ref, id] = [await pushedRef(io, name), await pushedId(io, revision)]
-  const judged = await judgePush(io, [{ ref, old: 'an older commit', new: id }])
+  const judged = await judgePush(io, [{ ref, old: 'an older commit', new: id }], settingsFile)
   if (judged.isRefused) return judged
   const configuration = await readConfiguration(io, [ref])
   const rule = ruleFor(io, ref, configuration)
@@ -203,7 +223,7 @@ export async function explainPush(io: Io, name: string, revision: string): Promi
     const why = 'no rule matches it (a section without a variable in it is none to git)'
     return { isRefused: false, lines: [`${visible(ref)} is not protected: ${why}`] }
   }
-  const { repository, url } = await serviceOf(io, configuration)
+  const { repository, url } = await serviceOf(io, configuration, settingsFile)
   return {
     isRefused: false,
     lines: [

@@ -1,14 +1,13 @@
-import { readFile, realpath, stat } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { GATE_ENTRIES, gateEntries, type SymbolicRefs } from '../../../lib/domain/gate-rule.js'
 import { errorMessage } from '../../../lib/errors.js'
 import { isRefName } from '../../../lib/git/ref-name.js'
-import { parseRepositoryName } from '../../../lib/domain/repository-name.js'
 import { patternMatcher } from '../../../lib/domain/verdict/pattern.js'
 import { verdictRule } from '../../../lib/domain/verdict/rule.js'
-import { repositoryAt } from '../git/checkout.js'
 import { hasMore, isToken, serviceAddress } from '../clients/service-address.js'
 import { pathIn, type Io } from '../terminal/io.js'
-import { askGit, git, GateError } from './git.js'
+import { askGit, GateError } from './git.js'
+import { pushedRepository, type GivenRepository } from './repository.js'
 import { namesOf, readSymbolicRefs } from './symbolic-refs.js'
 
 /** What git's configuration says of refs that a pattern matches. */
@@ -23,13 +22,12 @@ export interface RefRule {
   readonly problems: string[]
 }
 
-export interface GateConfiguration {
+export interface GateConfiguration extends GivenRepository {
   readonly rules: readonly RefRule[]
   /** None where there are no rules. */
   readonly symbolic: SymbolicRefs
   readonly url?: string
   readonly tokenFile?: string
-  readonly repository?: string
 }
 
 /** All rules that match a ref, as one. */
@@ -51,7 +49,7 @@ export async function readConfiguration(io: Io, refs: readonly string[]): Promis
   const rules = new Map<string, RefRule>()
   for (const { key, pattern, name, value } of gateEntries((await askGit(io, ...GATE_ENTRIES)) ?? '')) {
     if (pattern === undefined) {
-      if (!['url', 'tokenfile', 'repository'].includes(name))
+      if (!['url', 'tokenfile', 'repository', 'repositories', 'topowner'].includes(name))
         throw new GateError(`there is no setting ${key} of the gate`)
       texts[name] = value
       continue
@@ -66,7 +64,7 @@ export async function readConfiguration(io: Io, refs: readonly string[]): Promis
     const why = 'the name of a ref is like refs/heads/main, and only * stands for others'
     throw new GateError(`the rule ${JSON.stringify(wrong)} protects nothing: ${why}`)
   }
-  const { url, tokenfile, repository } = texts
+  const { url, tokenfile, repository, repositories, topowner } = texts
   return {
     rules: [...rules.values()],
     symbolic:
@@ -76,6 +74,8 @@ export async function readConfiguration(io: Io, refs: readonly string[]): Promis
     ...(url !== undefined && { url }),
     ...(tokenfile !== undefined && { tokenFile: tokenfile }),
     ...(repository !== undefined && { repository }),
+    ...(repositories !== undefined && { repositories }),
+    ...(topowner !== undefined && { topOwner: topowner }),
   }
 }
 
@@ -129,11 +129,13 @@ export function ruleFor(io: Io, ref: string, { rules, symbolic }: GateConfigurat
 
 /**
  * Where to ask, as whom, and about which repository.
+ * @param settingsFile of the service
  * @throws GateError
  */
 export async function serviceOf(
   io: Io,
-  { url: text, tokenFile, repository }: GateConfiguration,
+  { url: text, tokenFile, ...given }: GateConfiguration,
+  settingsFile?: string,
 ): Promise<{
   url: URL
   token: string
@@ -146,12 +148,7 @@ export async function serviceOf(
   if (tokenFile === undefined) throw new GateError('commit-status.tokenFile is not set: a file with a token in it')
   const token = (await readToken(pathIn(io, tokenFile))).trim()
   if (!isToken(token)) throw new GateError(`what is in ${tokenFile} is no token`)
-  // The one whose refs are pushed to, also from a work tree beside it.
-  const folder = await realpath(pathIn(io, await git(io, 'rev-parse', '--git-common-dir')))
-  const name = repository ?? repositoryAt(folder.replace(/\/\.git$/, ''))
-  if (name === undefined || !parseRepositoryName(name))
-    throw new GateError(`set commit-status.repository to <owner>/<repo>: ${name ?? 'the path'} does not tell it`)
-  return { url, token, repository: name }
+  return { url, token, repository: await pushedRepository(io, given, settingsFile) }
 }
 
 /** Only of a file: from a pipe nothing might ever come, and a process that reads one does not end. */
