@@ -1,8 +1,10 @@
 #!/bin/sh
 # commit-filter of cgit: passes the text of a commit through, and under its message shows its statuses.
 # In cgitrc: commit-filter=/opt/commit-status/config/cgit-filter.sh
-# COMMIT_STATUS_URL is the address of the service; set it here, or in the environment of cgit.
+# COMMIT_STATUS_URL is the address of the service, COMMIT_STATUS_TOP_OWNER what its setting topOwner says: who owns
+# repositories in no folder. Set them here, or in the environment of cgit.
 url=${COMMIT_STATUS_URL:-http://127.0.0.1:8080}
+top_owner=${COMMIT_STATUS_TOP_OWNER:-git}
 
 # cgit calls this for the subject (one line without an end), the message and the notes.
 text=$(cat; printf x)
@@ -11,10 +13,12 @@ printf '%s' "$text"
 repository=${CGIT_REPO_URL%/}
 repository=${repository%.git}
 case $repository in
-  */*/* | *[!A-Za-z0-9._/-]* | '') exit 0 ;;
+  *[!A-Za-z0-9._+@~,=/-]* | '') exit 0 ;;
   */*) ;;
-  *) exit 0 ;;
+  *) repository=$top_owner/$repository ;;
 esac
+# Of deeper folders the name is one part of the address.
+repository=${repository%%/*}/$(printf '%s' "${repository#*/}" | sed 's,/,%2F,g')
 
 of_repository() { git --git-dir="$CGIT_REPO_PATH" "$@" 2>/dev/null; }
 # The first value of a parameter, without the escapes of addresses.

@@ -79,6 +79,7 @@ export function openPages(pages: HostPages | StandAlonePages, dependencies: Open
   }
   return createPages({
     base,
+    topOwner: folder?.topOwner ?? defaultOf('topOwner'),
     title,
     ...(commitUrl !== '' && { commitUrl }),
     isBaseOptional: !('session' in pages),

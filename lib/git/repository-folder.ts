@@ -40,7 +40,7 @@ export interface RepositoryFolderOptions {
 export class RepositoryFolder implements MaybeSync<Repositories> {
   /** Absolute. */
   readonly path: string
-  readonly #topOwner: string
+  readonly topOwner: string
   readonly #files: FileSystem
   readonly #reads: SyncWhileFast
   /** Without waiting. */
@@ -48,7 +48,7 @@ export class RepositoryFolder implements MaybeSync<Repositories> {
 
   constructor(folder: string, { topOwner, files = fileSystem, pace = new SyncWhileFast() }: RepositoryFolderOptions) {
     this.path = resolve(folder)
-    this.#topOwner = topOwner
+    this.topOwner = topOwner
     this.#files = files
     this.#reads = pace
     this.#now = {
@@ -82,7 +82,7 @@ export class RepositoryFolder implements MaybeSync<Repositories> {
    * @param owner whose repositories alone are listed
    */
   async listing(onUnreadable = rethrow, owner?: string): Promise<Listing> {
-    return await listRepositories(this.path, { topOwner: this.#topOwner, owner, onUnreadable })
+    return await listRepositories(this.path, { topOwner: this.topOwner, owner, onUnreadable })
   }
 
   /** `false` also where it cannot be determined. */
@@ -143,7 +143,7 @@ export class RepositoryFolder implements MaybeSync<Repositories> {
 
   #otherPlaces({ owner, name, full }: RepositoryName): readonly Place[] {
     const bare = this.#place(full, this.#above(full), false)
-    if (owner !== this.#topOwner || name.includes('/')) return [bare]
+    if (owner !== this.topOwner || name.includes('/')) return [bare]
     return [this.#place(`${name}.git`, [], true), bare, this.#place(name, [], false)]
   }
 

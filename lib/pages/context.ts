@@ -27,6 +27,8 @@ const ANY_ORIGIN = 'http://localhost'
 export interface PageContext {
   /** What the addresses of pages begin with; empty, or with a slash in front and none at the end. */
   readonly base: string
+  /** Owns the repositories that are in no folder. */
+  readonly topOwner: string
   /** What they are called. */
   readonly title: string
   /** Where the repository browser shows a commit, with places for the repository and the id. */

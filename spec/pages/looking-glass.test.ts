@@ -99,6 +99,51 @@ t.test('cgit marks the rows of its log, and shows statuses under a message', { s
   t.strictSame(scripts, [])
 })
 
+/** A service with public repositories in no folder and in a deeper one, and a commit of each that is reported on. */
+async function layouts(t: Test, settings = {}) {
+  const { service } = await pagesOf(t, { settings })
+  const placed = []
+  for (const [path, owner, address] of [
+    ['project', 'git', 'git/project'],
+    ['team/sub/gtk+', 'team', 'team/sub%2Fgtk+'],
+  ] as const) {
+    const { sha } = await makeRepositoryWithCommit(service.repositories, path, { public: true })
+    const { status } = await service.report(address, sha, await service.tokenOf(owner), { state: 'success' })
+    t.equal(status, 201)
+    placed.push({ path, sha, page: `${service.url}/repos/${address}/commits/${sha}` })
+  }
+  return { service, placed }
+}
+
+t.test('cgit marks repositories in no folder and in deeper ones', { skip: cgitIsMissing }, async (t) => {
+  const { service, placed } = await layouts(t)
+  const folder = t.testdirName
+  const [head = ''] = codeBlocks(chapter('config/pages.md', '## cgit'), 'html')
+  writeFileSync(join(folder, 'head.html'), here(head, service))
+  const page = await (await openWindow(await startBrowser(t))).newPage()
+  const lines = [`head-include=${join(folder, 'head.html')}`, `commit-filter=${filter}`, 'cache-size=0']
+  // Each of the ways that cgit has its own addresses, and finds and names repositories.
+  for (const [index, [suffix, more]] of [
+    ['.git', ['virtual-root=/cgit/']],
+    ['', ['remove-suffix=1']],
+  ].entries() as Iterable<[number, [string, string[]]]>) {
+    const cgitrc = join(folder, `cgitrc${index}`)
+    writeFileSync(cgitrc, [...lines, ...more, `scan-path=${service.repositories}`, ''].join('\n'))
+    const environment = { CGIT_CONFIG: cgitrc, COMMIT_STATUS_URL: service.url, HOME: '/nonexistent' }
+    const url = await startCgi(t, CGIT, { script: '/cgit', environment })
+    for (const { path, sha, page: shown } of placed) {
+      await page.goto(`${url}/${path.replace('+', '%2b')}${suffix}/log/`)
+      const marks = page.locator('a.commit-status')
+      await marks.first().waitFor()
+      t.strictSame(await marks.allTextContents(), ['✓'], path)
+      t.equal(await marks.first().getAttribute('href'), shown)
+      t.equal((await page.request.get(shown)).status(), 200)
+      await page.goto(`${url}/${path.replace('+', '%2b')}${suffix}/commit/?id=${sha}`)
+      t.match(await page.locator('.commit-msg .commit-statuses').textContent(), 'success', path)
+    }
+  }
+})
+
 t.test('cgit shows the statuses once, however the message ends', { skip: cgitIsMissing }, async (t) => {
   const { service, directory, token } = await pagesOf(t)
   const tree = await gitWithInput('', '-C', directory, 'mktree')
@@ -185,4 +230,26 @@ t.test('gitweb marks the rows of its log, as the XHTML that browsers get', { ski
     t.match(await page.textContent('body'), 'second')
     t.equal(await page.locator('a.commit-status').count(), 0, `links of a ${action} page are not marked`)
   }
+})
+
+t.test('gitweb marks repositories in no folder and in deeper ones', { skip: gitwebIsMissing }, async (t) => {
+  const { service, placed } = await layouts(t)
+  const config = join(t.testdirName, 'gitweb.conf')
+  const [recipe = ''] = codeBlocks(chapter('config/pages.md', '## gitweb'), 'perl')
+  writeFileSync(config, `our $projectroot = '${service.repositories}';\n${here(recipe, service)}`)
+  const url = await startCgi(t, GITWEB, { script: '/gitweb', environment: { GITWEB_CONFIG: config, HOME: '/root' } })
+  const page = await (await openWindow(await startBrowser(t))).newPage()
+  for (const { path, page: shown } of placed) {
+    await git('config', '--file', join(service.repositories, `${path}.git/config`), 'gitweb.owner', 'alice')
+    await page.goto(`${url}?p=${encodeURIComponent(path)}.git;a=shortlog`)
+    const marks = page.locator('a.commit-status')
+    await marks.first().waitFor()
+    t.strictSame(await marks.allTextContents(), ['✓'], path)
+    t.equal(await marks.first().getAttribute('href'), shown)
+  }
+})
+
+t.test('The marks know who owns repositories in no folder', async (t) => {
+  const { service } = await pagesOf(t, { settings: { topOwner: 'plain' } })
+  t.match(await (await fetch(`${service.url}/marks.js`)).text(), 'const topOwner = "plain"')
 })

@@ -23,8 +23,11 @@ export function robots({ base }: { readonly base: string }): Route {
   return asset(/^\/robots\.txt$/, lines.join('\n'), headers)
 }
 
-/** The files that pages, ours and others, load. @param place with what the addresses of pages begin with */
-export function assets({ base }: { readonly base: string }): readonly Route[] {
+/**
+ * The files that pages, ours and others, load.
+ * @param place with what the addresses of pages begin with, and who owns repositories in no folder
+ */
+export function assets({ base, topOwner }: { readonly base: string; readonly topOwner: string }): readonly Route[] {
   // The address of the stylesheet changes with it.
   const forEver = { 'Cache-Control': 'public, max-age=31536000, immutable' }
   return [
@@ -36,7 +39,7 @@ export function assets({ base }: { readonly base: string }): readonly Route[] {
     }),
     asset(
       /^\/marks\.js$/,
-      marks.replace("'BASE'", () => JSON.stringify(base)),
+      marks.replace("'BASE'", () => JSON.stringify(base)).replace("'TOP_OWNER'", () => JSON.stringify(topOwner)),
       { 'Content-Type': 'text/javascript; charset=utf-8', 'Cache-Control': 'public, max-age=300' },
     ),
   ]

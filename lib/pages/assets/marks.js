@@ -6,17 +6,40 @@
 'use strict'
 ;(() => {
   const script = document.currentScript
-  // What the addresses of pages begin with: the service writes it here.
+  // What the addresses of pages begin with, and who owns repositories in no folder: the service writes them here.
   const base = 'BASE'
+  const topOwner = 'TOP_OWNER'
   const root = new URL('.', script.src).href.slice(0, -1 - base.length)
   const signs = { success: ['\u2713', '#1a7f37'], failure: ['\u2717', '#cf222e'], pending: ['\u25cf', '#9a6700'] }
-  const [name, id] = ['[A-Za-z0-9_][\\w.-]*', '([0-9a-f]{40}(?:[0-9a-f]{24})?)']
-  const places = [
-    new RegExp('(' + name + '/' + name + '?)(?:\\.git)?/commit/[^?#]*\\?(?:.*&)?id=' + id),
-    new RegExp(
-      '[?;&]p=(?:.*(?:/|%2F))?(' + name + '(?:/|%2F)' + name + '?)(?:\\.git)?[;&]a=commit[;&](?:.*[;&])?h=' + id,
-    ),
-  ]
+  const part = '[\\w+@~,=%][\\w.+@~,=%-]*'
+  const named = new RegExp('^' + part.replaceAll('%', '') + '$')
+  const id = '([0-9a-f]{40}(?:[0-9a-f]{24})?)'
+  // The header of cgit leads to all repositories, and to this one: what is between is its name, of any depth.
+  const ofCgit = () => {
+    const [all, own] = [...document.querySelectorAll('#header td.main a[href]')].map((link) =>
+      link.getAttribute('href').replace(/\/$/, ''),
+    )
+    return own && own.startsWith(all + '/') ? { own, name: own.slice(all.length + 1) } : undefined
+  }
+  const inCgit = new RegExp('^(.*?)/commit/[^?#]*\\?(?:.*&)?id=' + id)
+  const lastTwo = new RegExp('(' + part + '/' + part + ')$')
+  const inGitweb = new RegExp('[?;&]p=([^;&#]+)[;&]a=commit[;&](?:.*[;&])?h=' + id)
+  /** The repository and the commit that a link of a log leads to, the repository in two parts of an address. */
+  const commitOf = (href, cgit) => {
+    const place = cgit && href.startsWith(cgit.own + '/commit/') ? href.slice(cgit.own.length) : href
+    const inside = inCgit.exec(place)
+    const [, path, sha] = inside || inGitweb.exec(href) || []
+    if (!sha) return undefined
+    const text = !inside ? path : place === href ? (lastTwo.exec(path) || [])[1] : cgit.name
+    if (!text) return undefined
+    const parts = decodeURIComponent(text)
+      .replace(/\/$/, '')
+      .replace(/\.git$/, '')
+      .split('/')
+    if (!parts.every((one) => named.test(one))) return undefined
+    const [owner, ...rest] = parts.length === 1 ? [topOwner, ...parts] : parts
+    return [owner + '/' + rest.join('%2F'), sha]
+  }
   const logs = ['list', 'shortlog', 'history', 'commit_search'].map((name) => 'table.' + name + ' tr').join()
   const rowOf = (link) => {
     const header = link.closest('.header')
@@ -26,10 +49,10 @@
   const mark = async () => {
     const found = new Map()
     const rows = new Set()
+    const cgit = ofCgit()
     for (const link of document.querySelectorAll('a[href]')) {
-      const match = places.map((place) => place.exec(link.getAttribute('href'))).find(Boolean)
-      if (!match) continue
-      const [repository, sha] = [match[1].replace('%2F', '/'), match[2]]
+      const [repository, sha] = commitOf(link.getAttribute('href'), cgit) || []
+      if (!sha) continue
       const row = rowOf(link)
       if (!row) continue
       const key = sha + ' ' + repository
