@@ -7,7 +7,8 @@ import { missing } from '../fixtures/program.js'
 import { within } from '../fixtures/within.js'
 import { isLong, record } from './fault.js'
 
-const FILES = 64
+/** More than the modules that are read at once when it starts. */
+const FILES = 128
 const CYCLES = isLong ? 30 : 3
 
 t.test(
