@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import type { MaybePromise, MaybeSync } from '../concurrency/maybe-promise.js'
 import { SyncWhileFast } from '../concurrency/sync-while-fast.js'
 import type { Repositories, Repository } from '../contracts/repositories.js'
-import type { RepositoryName } from '../domain/repository-name.js'
+import { MAX_DEPTH, type RepositoryName } from '../domain/repository-name.js'
 import { EXPORT_MARK, setMark } from './export-mark.js'
 import { listRepositories, type Listing } from './repository-listing.js'
 import { isAbsence, quickStat } from './stat.js'
@@ -113,24 +113,26 @@ export class RepositoryFolder implements MaybeSync<Repositories> {
   }
 
   #findSync(name: RepositoryName, only?: 'public'): Repository | undefined {
-    const found = repositoryAt(this.#firstPlace(name), this.#now, only)
-    if (found && (found.public || !only)) return found
-    return locate(found, this.#otherPlaces(name), this.#now, only)
+    const first = this.#firstPlace(name)
+    const found = repositoryAt(first, this.#now, only)
+    if (!found || (only && !found.public)) return locate(found, this.#others(name, only), this.#now, only)
+    return first.isInside && isInRepository(this.#above(name), this.#now) ? undefined : found
   }
 
   async #findAsync(name: RepositoryName, only?: 'public'): Promise<Repository | undefined> {
     const known = new Map<string, StatResult>()
     const looks: Looks = { isThere: (path) => isStats(known.get(path)), at: (path) => known.get(path) }
-    const look = async (places: readonly Place[]): Promise<void> => {
-      const paths = new Set(places.flatMap(pathsOf))
-      await Promise.all([...paths].map(async (path) => known.set(path, await this.#lookAsync(path))))
+    const look = async (paths: readonly string[]): Promise<void> => {
+      await Promise.all(paths.map(async (path) => known.set(path, await this.#lookAsync(path))))
     }
-    const [first, others] = [this.#firstPlace(name), this.#otherPlaces(name)]
-    await look([first])
+    const [first, others] = [this.#firstPlace(name), this.#others(name, only)]
+    await look(pathsOf(first))
     const found = repositoryAt(first, looks, only)
-    if (found && (found.public || !only)) return found
-    await look(others)
-    return locate(found, others, looks, only)
+    const isLast = found && (!only || found.public)
+    if (isLast && !first.isInside) return found
+    await look([...new Set([...others.above.flatMap(pathsAbove), ...(isLast ? [] : others.places.flatMap(pathsOf))])])
+    if (!isLast) return locate(found, others, looks, only)
+    return isInRepository(others.above, looks) ? undefined : found
   }
 
   async #lookAsync(path: string): Promise<StatResult> {
@@ -138,22 +140,30 @@ export class RepositoryFolder implements MaybeSync<Repositories> {
   }
 
   #firstPlace({ name, full }: RepositoryName): Place {
-    return this.#place(`${full}.git`, name.includes('/') ? this.#above(full) : [], true)
+    return this.#place(`${full}.git`, name.includes('/'), true)
   }
 
-  #otherPlaces({ owner, name, full }: RepositoryName): readonly Place[] {
-    const bare = this.#place(full, this.#above(full), false)
-    if (owner !== this.topOwner || name.includes('/')) return [bare]
-    return [this.#place(`${name}.git`, [], true), bare, this.#place(name, [], false)]
+  /** With `only` as many for every name, so that none shows by the time what others there are. */
+  #others(repository: RepositoryName, only?: 'public'): Others {
+    const { owner, name, full } = repository
+    const bare = this.#place(full, true, false)
+    const isTop = owner === this.topOwner && !name.includes('/')
+    const top = isTop && [this.#place(`${name}.git`, false, true), bare, this.#place(name, false, false)]
+    const above = this.#above(repository)
+    if (!only) return { above, places: top || [bare] }
+    const last = above.slice(-1)
+    while (above.length < MAX_DEPTH - 1) above.push(...last)
+    const nothing = `${owner}/.none`
+    return { above, places: top || [bare, this.#place(nothing, false, true), this.#place(nothing, false, false)] }
   }
 
-  #place(path: string, above: readonly string[], isNamed: boolean): Place {
+  #place(path: string, isInside: boolean, isNamed: boolean): Place {
     // No part of a name leads elsewhere, and `join` is dear.
-    return { path, directory: `${this.path}/${path}`, above, isNamed }
+    return { path, directory: `${this.path}/${path}`, isInside, isNamed }
   }
 
   /** The folders between that of all repositories and one. */
-  #above(full: string): string[] {
+  #above({ full }: RepositoryName): string[] {
     const above: string[] = []
     for (let end = full.indexOf('/'); end !== -1; end = full.indexOf('/', end + 1))
       above.push(`${this.path}/${full.slice(0, end)}`)
@@ -170,10 +180,15 @@ interface Place {
   /** Below that of all repositories. */
   readonly path: string
   readonly directory: string
-  /** The folders that it stands in: inside a repository there is no other. */
-  readonly above: readonly string[]
+  /** Whether a folder that it stands in might be a repository, in which there is no other. */
+  readonly isInside: boolean
   /** Whether `.git` at its end says that it is one; else what is in it has to. */
   readonly isNamed: boolean
+}
+
+interface Others {
+  readonly above: readonly string[]
+  readonly places: readonly Place[]
 }
 
 /** What is at paths. */
@@ -184,44 +199,48 @@ interface Looks {
 }
 
 /**
- * Looks for a repository in places.
- * @param hidden what has its name before them all, and must not be shown: then they are looked at all the same, as for
+ * Looks for a repository where others than the first may stand.
+ * @param first what has its name before them all, and must not be shown: then they are looked at all the same, as for
  *   one that is missing
  */
 function locate(
-  hidden: Repository | undefined,
-  places: readonly Place[],
+  first: Repository | undefined,
+  { above, places }: Others,
   looks: Looks,
   only: 'public' | undefined,
 ): Repository | undefined {
-  let isHidden = hidden !== undefined
+  const isIn = isInRepository(above, looks)
+  let isHidden = first !== undefined
   for (const place of places) {
     const found = repositoryAt(place, looks, only)
-    if (found && !isHidden && (found.public || !only)) return found
-    isHidden ||= found !== undefined
+    if (!found || (place.isInside && isIn)) continue
+    if (!isHidden && (found.public || !only)) return found
+    isHidden = true
   }
   return undefined
 }
 
-/** With `only` what is private takes as many looks as what is missing. */
+/** With `only` no more is asked of what is private than of what is missing, and nothing that takes longer for one. */
 function repositoryAt(place: Place, looks: Looks, only?: 'public'): Repository | undefined {
-  const { directory, above, isNamed } = place
+  const { directory, isNamed } = place
   const mark = `${directory}/${EXPORT_MARK}`
   const isMarked = looks.isThere(mark) || (only !== undefined && certain(looks.at(mark)) !== undefined)
-  const objects = isNamed && only && !isMarked ? undefined : looks.at(`${directory}/objects`)
+  if (only && !isMarked) return isTaken(place, looks) ? repositoryOf(place, false, undefined) : undefined
+  const objects = looks.at(`${directory}/objects`)
   const isThere = isNamed
-    ? (isMarked && isStats(objects)) || isFolder(looks.at(directory))
-    : isBare(objects, looks.at(`${directory}/HEAD`), looks.at(`${directory}/refs`))
-  if (!isThere && !only) return undefined
-  return !isInside(above, looks) && isThere ? repositoryOf(place, isMarked, objects) : undefined
+    ? (isMarked && isStats(objects)) || (certain(looks.at(directory))?.isDirectory() ?? false)
+    : [objects, looks.at(`${directory}/HEAD`), looks.at(`${directory}/refs`)].every((look) => certain(look))
+  return isThere ? repositoryOf(place, isMarked, objects) : undefined
 }
 
-/** A bare repository by what is in it, as git sees it. */
-function isBare(objects: StatResult, head: StatResult, refs: StatResult): boolean {
-  return [certain(objects), certain(head), certain(refs)].every((look) => look !== undefined)
+/** Whether a repository is there, of which it is known that its folder can be looked into. */
+function isTaken({ directory, isNamed }: Place, looks: Looks): boolean {
+  if (isNamed) return looks.isThere(`${directory}/.`)
+  const [head, objects, refs] = ['HEAD', 'objects', 'refs'].map((name) => looks.isThere(`${directory}/${name}`))
+  return Boolean(head && objects && refs)
 }
 
-function isInside(above: readonly string[], looks: Looks): boolean {
+function isInRepository(above: readonly string[], looks: Looks): boolean {
   return above.some(
     (folder) =>
       looks.isThere(`${folder}/.git`) ||
@@ -230,21 +249,18 @@ function isInside(above: readonly string[], looks: Looks): boolean {
 }
 
 /** All that may be asked of a place. */
-function pathsOf({ directory, above, isNamed }: Place): string[] {
-  const inside = isNamed ? [EXPORT_MARK, 'objects'] : [EXPORT_MARK, 'objects', 'HEAD', 'refs']
-  return [
-    ...(isNamed ? [directory] : []),
-    ...inside.map((name) => `${directory}/${name}`),
-    ...above.flatMap((folder) => ['.git', 'HEAD', 'objects', 'refs'].map((name) => `${folder}/${name}`)),
-  ]
+function pathsOf({ directory, isNamed }: Place): string[] {
+  const inside = [EXPORT_MARK, 'objects', ...(isNamed ? ['.'] : ['HEAD', 'refs'])]
+  return [...(isNamed ? [directory] : []), ...inside.map((name) => `${directory}/${name}`)]
+}
+
+/** All that may be asked of a folder that others stand in. */
+function pathsAbove(folder: string): string[] {
+  return ['.git', 'HEAD', 'objects', 'refs'].map((name) => `${folder}/${name}`)
 }
 
 /** What is at a path: something, nothing, or we do not know, and why. */
 type StatResult = Stats | undefined | { readonly error: unknown }
-
-function isFolder(look: StatResult): boolean {
-  return certain(look)?.isDirectory() ?? false
-}
 
 /** @throws why it cannot be determined */
 function certain(look: StatResult): Stats | undefined {
