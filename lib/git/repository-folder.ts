@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import type { MaybePromise, MaybeSync } from '../concurrency/maybe-promise.js'
 import { SyncWhileFast } from '../concurrency/sync-while-fast.js'
 import type { Repositories, Repository } from '../contracts/repositories.js'
-import { MAX_DEPTH, type RepositoryName } from '../domain/repository-name.js'
+import type { RepositoryName } from '../domain/repository-name.js'
 import { EXPORT_MARK, setMark } from './export-mark.js'
 import { listRepositories, type Listing } from './repository-listing.js'
 import { isAbsence, quickStat } from './stat.js'
@@ -115,7 +115,7 @@ export class RepositoryFolder implements MaybeSync<Repositories> {
   #findSync(name: RepositoryName, only?: 'public'): Repository | undefined {
     const first = this.#firstPlace(name)
     const found = repositoryAt(first, this.#now, only)
-    if (!found || (only && !found.public)) return locate(found, this.#others(name, only), this.#now, only)
+    if (!found) return locate([first, ...this.#otherPlaces(name, only)], this.#above(name), this.#now, only)
     return first.isInside && isInRepository(this.#above(name), this.#now) ? undefined : found
   }
 
@@ -123,16 +123,16 @@ export class RepositoryFolder implements MaybeSync<Repositories> {
     const known = new Map<string, StatResult>()
     const looks: Looks = { isThere: (path) => isStats(known.get(path)), at: (path) => known.get(path) }
     const look = async (paths: readonly string[]): Promise<void> => {
-      await Promise.all(paths.map(async (path) => known.set(path, await this.#lookAsync(path))))
+      const others = [...new Set(paths)].filter((path) => !known.has(path))
+      await Promise.all(others.map(async (path) => known.set(path, await this.#lookAsync(path))))
     }
-    const [first, others] = [this.#firstPlace(name), this.#others(name, only)]
+    const [first, above] = [this.#firstPlace(name), this.#above(name)]
     await look(pathsOf(first))
     const found = repositoryAt(first, looks, only)
-    const isLast = found && (!only || found.public)
-    if (isLast && !first.isInside) return found
-    await look([...new Set([...others.above.flatMap(pathsAbove), ...(isLast ? [] : others.places.flatMap(pathsOf))])])
-    if (!isLast) return locate(found, others, looks, only)
-    return isInRepository(others.above, looks) ? undefined : found
+    if (found && !first.isInside) return found
+    const places = [first, ...this.#otherPlaces(name, only)]
+    await look([...above.flatMap(pathsAbove), ...places.flatMap(pathsOf)])
+    return locate(places, above, looks, only)
   }
 
   async #lookAsync(path: string): Promise<StatResult> {
@@ -143,18 +143,13 @@ export class RepositoryFolder implements MaybeSync<Repositories> {
     return this.#place(`${full}.git`, name.includes('/'), true)
   }
 
-  /** With `only` as many for every name, so that none shows by the time what others there are. */
-  #others(repository: RepositoryName, only?: 'public'): Others {
-    const { owner, name, full } = repository
+  /** With `only` as many for every name: the time of an answer must not show what others there are. */
+  #otherPlaces({ owner, name, full }: RepositoryName, only?: 'public'): readonly Place[] {
     const bare = this.#place(full, true, false)
     const isTop = owner === this.topOwner && !name.includes('/')
-    const top = isTop && [this.#place(`${name}.git`, false, true), bare, this.#place(name, false, false)]
-    const above = this.#above(repository)
-    if (!only) return { above, places: top || [bare] }
-    const last = above.slice(-1)
-    while (above.length < MAX_DEPTH - 1) above.push(...last)
-    const nothing = `${owner}/.none`
-    return { above, places: top || [bare, this.#place(nothing, false, true), this.#place(nothing, false, false)] }
+    if (isTop) return [this.#place(`${name}.git`, false, true), bare, this.#place(name, false, false)]
+    const nothing = this.#place(`${owner}/.none`, false, true)
+    return only ? [bare, nothing, nothing] : [bare]
   }
 
   #place(path: string, isInside: boolean, isNamed: boolean): Place {
@@ -186,11 +181,6 @@ interface Place {
   readonly isNamed: boolean
 }
 
-interface Others {
-  readonly above: readonly string[]
-  readonly places: readonly Place[]
-}
-
 /** What is at paths. */
 interface Looks {
   /** `false` also where it cannot be determined. */
@@ -199,45 +189,38 @@ interface Looks {
 }
 
 /**
- * Looks for a repository where others than the first may stand.
- * @param first what has its name before them all, and must not be shown: then they are looked at all the same, as for
- *   one that is missing
+ * Looks for a repository in places, the first of which counts.
+ * @param above the folders that those stand in which may be inside a repository
  */
 function locate(
-  first: Repository | undefined,
-  { above, places }: Others,
+  places: readonly Place[],
+  above: readonly string[],
   looks: Looks,
   only: 'public' | undefined,
 ): Repository | undefined {
-  const isIn = isInRepository(above, looks)
-  let isHidden = first !== undefined
-  for (const place of places) {
+  let isIn: boolean | undefined
+  const counts = ({ isInside }: Place): boolean => !isInside || !(isIn ??= isInRepository(above, looks))
+  for (const [index, place] of places.entries()) {
     const found = repositoryAt(place, looks, only)
-    if (!found || (place.isInside && isIn)) continue
-    if (!isHidden && (found.public || !only)) return found
-    isHidden = true
+    if (!found || !counts(place)) continue
+    // A private one hides it, which nobody has asked for before.
+    const hiding = only ? places.slice(0, index) : []
+    return hiding.some((other) => repositoryAt(other, looks) && counts(other)) ? undefined : found
   }
   return undefined
 }
 
-/** With `only` no more is asked of what is private than of what is missing, and nothing that takes longer for one. */
+/** With `only` what is private is asked for as what is missing: for the mark alone. */
 function repositoryAt(place: Place, looks: Looks, only?: 'public'): Repository | undefined {
   const { directory, isNamed } = place
   const mark = `${directory}/${EXPORT_MARK}`
   const isMarked = looks.isThere(mark) || (only !== undefined && certain(looks.at(mark)) !== undefined)
-  if (only && !isMarked) return isTaken(place, looks) ? repositoryOf(place, false, undefined) : undefined
+  if (only && !isMarked) return undefined
   const objects = looks.at(`${directory}/objects`)
   const isThere = isNamed
     ? (isMarked && isStats(objects)) || (certain(looks.at(directory))?.isDirectory() ?? false)
     : [objects, looks.at(`${directory}/HEAD`), looks.at(`${directory}/refs`)].every((look) => certain(look))
   return isThere ? repositoryOf(place, isMarked, objects) : undefined
-}
-
-/** Whether a repository is there, of which it is known that its folder can be looked into. */
-function isTaken({ directory, isNamed }: Place, looks: Looks): boolean {
-  if (isNamed) return looks.isThere(`${directory}/.`)
-  const [head, objects, refs] = ['HEAD', 'objects', 'refs'].map((name) => looks.isThere(`${directory}/${name}`))
-  return Boolean(head && objects && refs)
 }
 
 function isInRepository(above: readonly string[], looks: Looks): boolean {
@@ -250,7 +233,7 @@ function isInRepository(above: readonly string[], looks: Looks): boolean {
 
 /** All that may be asked of a place. */
 function pathsOf({ directory, isNamed }: Place): string[] {
-  const inside = [EXPORT_MARK, 'objects', ...(isNamed ? ['.'] : ['HEAD', 'refs'])]
+  const inside = [EXPORT_MARK, 'objects', ...(isNamed ? [] : ['HEAD', 'refs'])]
   return [...(isNamed ? [directory] : []), ...inside.map((name) => `${directory}/${name}`)]
 }
 
