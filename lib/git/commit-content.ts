@@ -51,14 +51,20 @@ export class CommitContents {
    * Reads what commits say: of many at once.
    * @param directory absolute path of a bare repository
    * @param named what has the ids of commits in it
+   * @param mayBeLarge whether a commit of more than 256 kB says nothing: in a list it must not hide the others
    * @returns the same with what they say
    * @throws RepositoryUnreadable when one cannot be read, and for a commit of more than 256 kB
    */
   async read<const Named extends readonly Identified[]>(
     directory: string,
     named: Named,
+    mayBeLarge?: boolean,
   ): Promise<{ readonly [Index in keyof Named]: Named[Index] & WithContent }>
-  async read(directory: string, named: readonly Identified[]): Promise<readonly (Identified & WithContent)[]> {
+  async read(
+    directory: string,
+    named: readonly Identified[],
+    mayBeLarge = false,
+  ): Promise<readonly (Identified & WithContent)[]> {
     const found: Record<string, CommitContent> = {}
     const unknown: string[] = []
     for (const id of new Set(named.map(({ id }) => id))) {
@@ -66,7 +72,7 @@ export class CommitContents {
       if (content) found[id] = content
       else unknown.push(id)
     }
-    for (const [id, content] of await this.#read(directory, unknown)) {
+    for (const [id, content] of await this.#read(directory, unknown, mayBeLarge)) {
       found[id] = content
       this.#known.set(id, content)
     }
@@ -76,14 +82,20 @@ export class CommitContents {
     })
   }
 
-  async #read(directory: string, ids: readonly string[]): Promise<readonly (readonly [string, CommitContent])[]> {
+  async #read(
+    directory: string,
+    ids: readonly string[],
+    mayBeLarge: boolean,
+  ): Promise<readonly (readonly [string, CommitContent])[]> {
     // git holds all of an object in memory before it prints any.
     const headers = await this.#objects.headers(directory, ids)
     for (const { id, type, size } of headers) {
       const what = type === 'commit' ? `commit ${id} has ${size} bytes` : `${id} is no commit`
-      if (type !== 'commit' || size > MAX_BYTES) throw new RepositoryUnreadable(directory, new Error(what))
+      if (type !== 'commit' || (size > MAX_BYTES && !mayBeLarge))
+        throw new RepositoryUnreadable(directory, new Error(what))
     }
-    const contents = await this.#objects.contents(directory, headers)
+    const small = headers.filter(({ size }) => size <= MAX_BYTES)
+    const contents = await this.#objects.contents(directory, small)
     return contents.map(({ id, bytes }) => [id, parseCommit(bytes)])
   }
 }

@@ -154,12 +154,12 @@ export class RefOperations {
     })
   }
 
-  /** With what the commits say that they name. */
+  /** With what the commits say that they name; one that somebody has pushed with very much text says nothing. */
   async contents<Named extends { readonly id: string }>(
     { repository }: VisibleRepository,
     named: readonly Named[],
   ): Promise<readonly (Named & { readonly content: CommitContent })[]> {
-    return await readable(async () => await this.#dependencies.contents.read(repository.directory, named))
+    return await readable(async () => await this.#dependencies.contents.read(repository.directory, named, true))
   }
 }
 

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { makeRepositoryWithCommit } from '../../fixtures/git.js'
+import { git, gitWithInput, makeRepositoryWithCommit } from '../../fixtures/git.js'
 import { hostCommit } from '../../fixtures/hosted-commit.js'
 import { makeRefs } from '../../fixtures/refs.js'
 
@@ -53,4 +53,17 @@ t.test('Where git hangs in a repository, its refs are 503 within seconds, and ot
     t.equal((await service.call('GET', path)).status, 200, path)
   t.ok(hanging, 'meanwhile')
   t.strictSame([...new Set(await hung)], [503])
+})
+
+// Whoever may push could once keep everybody from the branches and tags of a repository.
+t.test('A commit with very much text does not hide the branches and tags of others', async (t) => {
+  const { service, directory } = await hostCommit(t)
+  const large = await gitWithInput('x'.repeat(300_000), '-C', directory, 'commit-tree', 'main^{tree}')
+  for (const ref of ['heads', 'tags']) await git('-C', directory, 'update-ref', `refs/${ref}/large`, large)
+  for (const path of pathsOf('alice/hello').filter((path) => /\/(?:branches|tags)$/.test(path))) {
+    const { status, text } = await service.call('GET', path)
+    t.equal(status, 200, path)
+    t.match(text, `"name":"large"`)
+    if (path.endsWith('branches')) t.match(text, `"name":"main"`)
+  }
 })
