@@ -44,7 +44,7 @@ export function nothingPruned(): { -readonly [Name in keyof PruneCounts]: number
 
 export interface PruneDependencies {
   readonly contents: StoreContents
-  readonly repositories: Pick<RepositoryFolder, 'find' | 'list'>
+  readonly repositories: Pick<RepositoryFolder, 'find' | 'exists' | 'list'>
   readonly commits: Commits
 }
 
@@ -153,7 +153,8 @@ class Judge {
   async proveFolder(): Promise<void> {
     const { repositories } = this.#dependencies
     if (this.#witness && (await repositories.find(this.#witness))) return
-    for await (const { name } of repositories.list()) {
+    // One that can be listed is enough, whatever else lies there.
+    for await (const { name } of repositories.list(() => undefined)) {
       this.#witness = name
       return
     }
@@ -194,6 +195,8 @@ class Judge {
     const found = await this.#dependencies.repositories.find(repository)
     if (!found && goneRepositories) {
       await this.proveFolder()
+      if (await this.#dependencies.repositories.exists(repository))
+        throw new Error(`${repository.full} is still there, inside another repository or a working tree`)
       yield ['repository gone', statuses, statuses]
     }
     if (!found || !goneCommits) return

@@ -90,6 +90,12 @@ export class RepositoryFolder implements MaybeSync<Repositories> {
     return isStats(await this.#lookAsync(`${directory}/${EXPORT_MARK}`))
   }
 
+  /** Whether there is one, even inside another one or a working tree, where it is not served. */
+  async exists(name: RepositoryName): Promise<boolean> {
+    const places = [this.#firstPlace(name), ...this.#otherPlaces(name)].map((place) => ({ ...place, isInside: false }))
+    return locate(places, [], await this.#looks(places.flatMap(pathsOf)), undefined) !== undefined
+  }
+
   /** The names of all repositories, in less time than `list`: none of them is looked at. */
   async names(): Promise<RepositoryName[]> {
     return (await this.listing(() => undefined)).found.map(({ name }) => name)
@@ -120,19 +126,19 @@ export class RepositoryFolder implements MaybeSync<Repositories> {
   }
 
   async #findAsync(name: RepositoryName, only?: 'public'): Promise<Repository | undefined> {
-    const known = new Map<string, StatResult>()
-    const looks: Looks = { isThere: (path) => isStats(known.get(path)), at: (path) => known.get(path) }
-    const look = async (paths: readonly string[]): Promise<void> => {
-      const others = [...new Set(paths)].filter((path) => !known.has(path))
-      await Promise.all(others.map(async (path) => known.set(path, await this.#lookAsync(path))))
-    }
     const [first, above] = [this.#firstPlace(name), this.#above(name)]
-    await look(pathsOf(first))
-    const found = repositoryAt(first, looks, only)
+    const found = repositoryAt(first, await this.#looks(pathsOf(first)), only)
     if (found && !first.isInside) return found
     const places = [first, ...this.#otherPlaces(name, only)]
-    await look([...above.flatMap(pathsAbove), ...places.flatMap(pathsOf)])
+    const looks = await this.#looks([...above.flatMap(pathsAbove), ...places.flatMap(pathsOf)])
     return locate(places, above, looks, only)
+  }
+
+  /** What is at each path, asked for at once. */
+  async #looks(paths: readonly string[]): Promise<Looks> {
+    const known = new Map<string, StatResult>()
+    await Promise.all([...new Set(paths)].map(async (path) => known.set(path, await this.#lookAsync(path))))
+    return { isThere: (path) => isStats(known.get(path)), at: (path) => known.get(path) }
   }
 
   async #lookAsync(path: string): Promise<StatResult> {

@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, rmSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import {
@@ -12,13 +12,14 @@ import { RepositoryFolder } from '../../lib/git/repository-folder.js'
 import { runTask } from '../../lib/concurrency/task.js'
 import type { Repository } from '../../lib/contracts/repositories.js'
 import { LevelStore } from '../../lib/store/level/level-store.js'
-import { makeRepository, makeRepositoryWithCommit } from '../fixtures/git.js'
+import { makeBareRepository, makeRepository, makeRepositoryWithCommit } from '../fixtures/git.js'
 import { commitId, repositoryNamed } from '../fixtures/names.js'
 import { reportOf } from '../fixtures/report.js'
 import { collect } from '../suites/store.js'
 
 const NOTHING: PruneRequest = { goneCommits: false, goneRepositories: false, olderThan: null, remove: false }
 const gone = commitId('c0ffee')
+const exists = async () => await Promise.resolve(false)
 
 interface Place extends PruneDependencies {
   readonly folder: string
@@ -130,7 +131,7 @@ t.test('Where there is not one repository, none is taken for gone', async (t) =>
   }
   await t.rejects(
     prune(
-      { ...parts, repositories: { find, list: () => parts.repositories.list() } },
+      { ...parts, repositories: { find, exists, list: () => parts.repositories.list() } },
       { goneRepositories: true, remove: true },
     ),
     refusal,
@@ -149,7 +150,10 @@ t.test('A repository that is another one by now, while others are there, is stil
   }
   t.match(
     await prune(
-      { ...parts, repositories: { find, list: () => new RepositoryFolder(parts.folder, { topOwner: 'git' }).list() } },
+      {
+        ...parts,
+        repositories: { find, exists, list: () => new RepositoryFolder(parts.folder, { topOwner: 'git' }).list() },
+      },
       { goneRepositories: true },
     ),
     { statuses: 2 },
@@ -200,7 +204,7 @@ t.test('A repository that cannot be looked up is not taken for gone', async (t) 
   const find = async (): Promise<never> => await Promise.reject(new Error('EACCES: permission denied'))
   t.match(
     await prune(
-      { ...parts, repositories: { find, list: () => parts.repositories.list() } },
+      { ...parts, repositories: { find, exists, list: () => parts.repositories.list() } },
       { goneRepositories: true, remove: true },
     ),
     {
@@ -209,6 +213,35 @@ t.test('A repository that cannot be looked up is not taken for gone', async (t) 
       kept: 1,
     },
   )
+})
+
+// Whoever kept its hooks under version control lost the statuses of every repository in the folder.
+t.test('A repository that lies inside another one, or a working tree, is not taken for gone', async (t) => {
+  const parts = await place(t)
+  await makeRepository(parts.folder, 'alice/hello')
+  for (const path of ['tree/sub/deep.git', 'bare/sub/plain']) await makeBareRepository(join(parts.folder, path))
+  for (const name of ['tree/sub/deep', 'bare/sub/plain', 'tree/sub/gone'])
+    await parts.store.statuses.save(repositoryNamed(name), gone, reportOf('ci'), 0)
+  mkdirSync(join(parts.folder, 'tree/.git'))
+  await makeBareRepository(join(parts.folder, 'bare'))
+  const because = 'is still there, inside another repository or a working tree'
+  t.strictSame(await prune(parts, { goneRepositories: true, remove: true }), {
+    findings: [
+      { repository: 'bare/sub/plain', reason: 'kept', statuses: 1, because: `bare/sub/plain ${because}` },
+      { repository: 'tree/sub/deep', reason: 'kept', statuses: 1, because: `tree/sub/deep ${because}` },
+      { repository: 'tree/sub/gone', reason: 'repository gone', statuses: 1 },
+    ],
+    statuses: 1,
+    kept: 2,
+  })
+})
+
+t.test('What lies beside the repositories and cannot be read is no reason to refuse', async (t) => {
+  const parts = await place(t)
+  await makeRepository(parts.folder, 'alice/hello')
+  symlinkSync('loop', join(parts.folder, 'loop'))
+  await parts.store.statuses.save(repositoryNamed('bob/x'), gone, reportOf('ci'), 0)
+  t.match(await prune(parts, { goneRepositories: true, remove: true }), { statuses: 1, kept: 0 })
 })
 
 t.test('What no commit can be is kept', async (t) => {
