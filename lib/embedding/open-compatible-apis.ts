@@ -31,7 +31,7 @@ export function openCompatibleApis(
 ): { readonly ofHosts: readonly Surface[]; readonly mounted: readonly Surface[] } {
   if (names.length === 0 && giteaHosts.length === 0) return { ofHosts: [], mounted: [] }
   const { folder, git, refLists, meter, shares } = dependencies
-  const projects = new Projects(async () => (await folder?.names()) ?? [])
+  const projects = new Projects(async () => (await folder?.names()) ?? [], { topOwner: folder?.topOwner })
   const operations = new Operations({
     ...dependencies,
     contents: new CommitContents(git, meter, shares.contents),

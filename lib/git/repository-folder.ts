@@ -40,6 +40,7 @@ export interface RepositoryFolderOptions {
 export class RepositoryFolder implements MaybeSync<Repositories> {
   /** Absolute. */
   readonly path: string
+  /** Owns the repositories that stand at the top of the folder. */
   readonly topOwner: string
   readonly #files: FileSystem
   readonly #reads: SyncWhileFast

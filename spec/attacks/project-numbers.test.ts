@@ -10,6 +10,7 @@ import { projectNumber } from '../../lib/http/compatible/numbers.js'
 import { Projects } from '../../lib/http/compatible/projects.js'
 import { repositoryName, type RepositoryName } from '../../lib/domain/repository-name.js'
 import { embed, fetchJson, listen } from '../fixtures/embedded.js'
+import { repositoryNamed } from '../fixtures/names.js'
 import { makeCommit, makeRepositoryWithCommit } from '../fixtures/git.js'
 
 const HIDDEN = 'alice/hidden'
@@ -26,13 +27,36 @@ function notFound(): never {
 t.test('The list of repositories is read for a number that is known as for one that is not', async (t) => {
   let read = 0
   const names = [repositoryName('alice', 'hidden')].filter((name) => name !== undefined)
-  const projects = new Projects(async () => {
-    read++
-    return await Promise.resolve(names)
-  }, 0)
+  const projects = new Projects(
+    async () => {
+      read++
+      return await Promise.resolve(names)
+    },
+    { milliseconds: 0 },
+  )
   for (const [index, name] of [HIDDEN, HIDDEN, 'alice/absent', HIDDEN, 'alice/absent'].entries()) {
     await t.rejects(async () => await projects.find(String(projectNumber(name)), notFound))
     t.equal(read, index + 1, name)
+  }
+})
+
+// A deeper one takes more looks than one in the folder of its owner, and one at the top takes others.
+t.test('A number that nobody has is looked up in every layout that repositories have', async (t) => {
+  const names = [HIDDEN, 'team/sub/deep', 'git/flat'].map(repositoryNamed)
+  for (const list of [async () => await Promise.resolve(names), async () => await Promise.resolve([])]) {
+    const projects = new Projects(list, { topOwner: 'git' })
+    for (const name of names) projects.numberOf(name)
+    const looksFor = async (name: string) => {
+      const looks: number[] = []
+      const lookAt = ({ full }: RepositoryName) => {
+        looks.push(full.startsWith('git/') ? 1 : full.split('/').length)
+        return notFound()
+      }
+      await t.rejects(async () => await projects.find(String(projectNumber(name)), lookAt), { name: 'ServiceError' })
+      return looks
+    }
+    for (const { full } of [...names, repositoryNamed('alice/absent'), repositoryNamed('team/sub/absent')])
+      t.strictSame((await looksFor(full)).sort(), [1, 1, 2, 2, 3, 3], full)
   }
 })
 

@@ -8,8 +8,11 @@ import { projectNumber } from './numbers.js'
 /** Numbers that are remembered because they were shown: beside those of the repositories that can be listed. */
 const MAX_SHOWN = 10_000
 
-/** How often the repositories are listed, at most: numbers that nobody has would be asked for otherwise. */
+/** How often the repositories are listed: numbers that nobody has would be asked for otherwise. */
 const LIST_MILLISECONDS = 10_000
+
+/** Whose folder is looked into where none can be listed. */
+const UNLISTED = nameOf('0/0')
 
 /** Lists the names of the repositories that are there, where that is possible. */
 export type ListNames = () => Promise<readonly RepositoryName[]>
@@ -17,18 +20,28 @@ export type ListNames = () => Promise<readonly RepositoryName[]>
 /** Finds a repository that a caller may read; throws a ServiceError otherwise. */
 export type LookAt = (name: RepositoryName) => MaybePromise<VisibleRepository>
 
+export interface ProjectsOptions {
+  /** Whose repositories may stand at the top of the folder; absent: nobody's. */
+  readonly topOwner?: string | undefined
+  /** How often the repositories are listed, at most. */
+  readonly milliseconds?: number
+}
+
 /** Repositories by their numbers, which some clients know them by. */
 export class Projects {
   readonly #list: ListNames
   readonly #milliseconds: number
   readonly #shown = new LRUCache<number, readonly RepositoryName[]>({ max: MAX_SHOWN })
-  #names: readonly RepositoryName[] = []
+  readonly #topOwner: string | undefined
+  /** Some names of each shape that repositories have, or had. */
+  #shapes: ReadonlyMap<number, readonly RepositoryName[]> = new Map([[2, [UNLISTED]]])
   #listed: ReadonlyMap<number, readonly RepositoryName[]> = new Map()
   #listing: Promise<void> | undefined
   #listedAt = -Infinity
 
-  constructor(list: ListNames, milliseconds = LIST_MILLISECONDS) {
+  constructor(list: ListNames, { topOwner, milliseconds = LIST_MILLISECONDS }: ProjectsOptions = {}) {
     this.#list = list
+    this.#topOwner = topOwner
     this.#milliseconds = milliseconds
   }
 
@@ -37,6 +50,7 @@ export class Projects {
     const number = projectNumber(name.full)
     const shown = this.#shown.get(number) ?? []
     if (!includes(shown, name)) this.#shown.set(number, [...shown, name])
+    if (!this.#shapes.has(this.#shapeOf(name))) this.#shapes = this.#shapesOf([name])
     return number
   }
 
@@ -67,27 +81,34 @@ export class Projects {
   }
 
   /**
-   * Two at least: a private repository, whose number everybody can compute, takes the time of a missing one,
-   * also for whoever has made one with the same number.
+   * Two at least of each shape: a private repository, whose number everybody can compute, takes the time of a missing
+   * one, also for whoever has made one with the same number.
    */
   #candidates(number: number): readonly RepositoryName[] {
     const listed = this.#listed.get(number) ?? []
     const shown = this.#shown.get(number) ?? []
     const names = [...listed, ...shown.filter((name) => !includes(listed, name))]
-    return [...names, ...this.#missing(number).slice(names.length)]
+    return [...this.#shapes].flatMap(([shape, there]) => {
+      const ofShape = names.filter((name) => this.#shapeOf(name) === shape)
+      return [...ofShape, ...missing(number, there).slice(ofShape.length)]
+    })
   }
 
-  /**
-   * Names that no repository may have. They are the number's own, as what is known of a name is found sooner the next
-   * time, and of an owner that is there, as it takes longer to look into a folder than for one.
-   */
-  #missing(number: number): readonly RepositoryName[] {
-    const owner = this.#names[number % this.#names.length]?.owner ?? '0'
-    return ['a', 'b'].map((letter) => {
-      const name = `${number}${letter}.lock`
-      const full = `${owner}/${name}`
-      return { owner, name, full, escaped: full }
-    })
+  /** Names of one shape are looked for in as many places: see RepositoryFolder. */
+  #shapeOf({ owner, name }: RepositoryName): number {
+    const parts = name.split('/').length
+    return parts === 1 && owner === this.#topOwner ? 1 : parts + 1
+  }
+
+  /** What the shapes are with these names: none goes. */
+  #shapesOf(names: readonly RepositoryName[]): ReadonlyMap<number, readonly RepositoryName[]> {
+    const shapes = new Map<number, RepositoryName[]>()
+    for (const name of names) {
+      const ofShape = shapes.get(this.#shapeOf(name)) ?? []
+      ofShape.push(name)
+      shapes.set(this.#shapeOf(name), ofShape)
+    }
+    return new Map([...this.#shapes, ...shapes])
   }
 
   #refreshed(): MaybePromise<void> {
@@ -107,10 +128,24 @@ export class Projects {
       const number = projectNumber(name.full)
       listed.set(number, [...(listed.get(number) ?? []), name])
     }
-    this.#names = names
+    this.#shapes = this.#shapesOf(names)
     this.#listed = listed
     this.#listedAt = performance.now()
   }
+}
+
+/**
+ * Names that no repository may have. They are the number's own, as what is known of a name is found sooner the next
+ * time, and in a folder that is there, as it takes longer to look into one than for one.
+ */
+function missing(number: number, there: readonly RepositoryName[]): readonly RepositoryName[] {
+  const { [number % there.length]: { full } = UNLISTED } = there
+  return ['a', 'b'].map((letter) => nameOf(full.replace(/[^/]*$/, `${number}${letter}.lock`)))
+}
+
+function nameOf(full: string): RepositoryName {
+  const [owner = '', ...parts] = full.split('/')
+  return { owner, name: parts.join('/'), full, escaped: `${owner}/${parts.join('%2F')}` }
 }
 
 function includes(names: readonly RepositoryName[], { full }: RepositoryName): boolean {
