@@ -1,8 +1,16 @@
 import { ArgumentError } from '../errors.js'
 import { parseObjectId, type ObjectId } from '../domain/object-id.js'
 import type { TokenLimits } from '../contracts/token-limits.js'
-import { HOST_USER, isOwnerName, parseRepositoryName, type RepositoryName } from '../domain/repository-name.js'
+import {
+  HOST_USER,
+  isOwnerName,
+  isUserName,
+  parseRepositoryName,
+  type RepositoryName,
+} from '../domain/repository-name.js'
 import { isPattern, PATTERN_RULE } from '../domain/verdict/pattern.js'
+
+const NAME_RULE = '1 to 100 of A-Z a-z 0-9 . _ - + @ ~ , =, not starting with . or -'
 
 /*
  * What an admin names, checked where it enters. All throw ArgumentError for what breaks the name rules.
@@ -17,10 +25,8 @@ export function checkUser(user: string): string {
 
 /** A user from whom something is taken: it may be one of a time when more names could be given. */
 export function checkFormerUser(user: string): string {
-  if (!isOwnerName(user))
-    throw new ArgumentError(
-      `${JSON.stringify(user)} is no user name: 1 to 100 of A-Z a-z 0-9 . _ -, not starting with . or -`,
-    )
+  if (user !== HOST_USER && !isUserName(user))
+    throw new ArgumentError(`${JSON.stringify(user)} is no user name: ${NAME_RULE}`)
   return user
 }
 
@@ -51,9 +57,7 @@ export function grantTarget(on: string): { owner: string; repository?: Repositor
     return { owner: repository.owner, repository }
   }
   if (!isOwnerName(on))
-    throw new ArgumentError(
-      `${JSON.stringify(on)} is no owner name: 1 to 100 of A-Z a-z 0-9 . _ -, not starting with . or -`,
-    )
+    throw new ArgumentError(`${JSON.stringify(on)} is no owner name: ${NAME_RULE}, nor ending in .git or .lock`)
   return { owner: on }
 }
 

@@ -312,7 +312,7 @@ t.test(
 )
 
 const token = { user: 'alice', name: '', scopes: ['repo'], expiresAt: null }
-const names = '1 to 100 of A-Z a-z 0-9 . _ -, not starting with . or -'
+const names = '1 to 100 of A-Z a-z 0-9 . _ - + @ ~ , =, not starting with . or -'
 
 const refusals: [asked: string, call: (admin: Administration) => Promise<unknown>, message: string | RegExp][] = [
   ['a token of nobody', (admin) => admin.createToken({ ...token, user: '' }), `"" is no user name: ${names}`],
@@ -337,6 +337,12 @@ const refusals: [asked: string, call: (admin: Administration) => Promise<unknown
     (admin) => admin.revokeToken('..'),
     '".." is no id of a token, as token list shows it',
   ],
+  // Users of repositories in other places may be called so, and their rights must go when they leave.
+  [
+    'a right that a user called as a repository has not',
+    (admin) => admin.revokeAccess('alice', 'bob.git'),
+    'bob.git has no grant on alice',
+  ],
   ['revoking an unknown token', (admin) => admin.revokeToken('none'), 'there is no token none'],
   [
     'a right that is none',
@@ -348,7 +354,11 @@ const refusals: [asked: string, call: (admin: Administration) => Promise<unknown
     (admin) => admin.grantAccess('alice', 'bob', 'admin'),
     'access must be read or write, not admin',
   ],
-  ['a right on a strange owner', (admin) => admin.grantAccess('.', 'bob', 'read'), `"." is no owner name: ${names}`],
+  [
+    'a right on a strange owner',
+    (admin) => admin.grantAccess('.', 'bob', 'read'),
+    `"." is no owner name: ${names}, nor ending in .git or .lock`,
+  ],
   [
     'a right on a strange repository',
     (admin) => admin.grantAccess('alice/hello.git', 'bob', 'read'),
