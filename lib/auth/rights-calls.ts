@@ -18,7 +18,10 @@ const MAX_RUNNING = 4
 /** Questions of one call: gitolite answers so many in half a second. */
 export const MAX_QUESTIONS = 4096
 
-/** Questions for one right that wait for their turn: no more would have it in time. */
+/**
+ * Questions for one right that wait for their turn: no more would have it in time. Behind that many, those who ask one
+ * question still find a place.
+ */
 const MAX_WAITING = 32 * MAX_QUESTIONS
 
 /** What the program has said, by the line that it was asked. */
@@ -89,7 +92,8 @@ export class RightsCalls {
   async #answered(right: Right, questions: Questions): Promise<Said> {
     const waiting = this.#waiting.get(right) ?? new Set()
     // By its promise, which others may wait for already.
-    if (countOf(waiting) + questions.lines.length > MAX_WAITING) {
+    const mayWait = questions.lines.length > 1 ? MAX_WAITING : MAX_WAITING + MAX_QUESTIONS
+    if (countOf(waiting) + questions.lines.length > mayWait) {
       questions.said.reject(new RightsUnavailable('too many questions about rights wait'))
       return await questions.said.promise
     }
@@ -123,7 +127,9 @@ export class RightsCalls {
       if (this.#running.size >= MAX_RUNNING) return
       const taken = new Set<Questions>()
       const lines = new Set<string>()
-      for (const questions of waiting) {
+      // Lists wait behind those who ask for one right: a few who look at large lists must not keep everybody out.
+      const inTurn = [...waiting].sort((one, other) => Number(one.lines.length > 1) - Number(other.lines.length > 1))
+      for (const questions of inTurn) {
         if (lines.size + questions.lines.length > MAX_QUESTIONS) break
         for (const line of questions.lines) lines.add(line)
         taken.add(questions)
