@@ -27,7 +27,7 @@ const WALK_MICROSECONDS = 1
 const NAMES = 8
 type Kind = 'private' | 'missing' | 'another'
 
-/** Where repositories lie, in the words of config/README.md. `another` is the control: what two missing ones differ by. */
+/** Where repositories lie, in words of config/README.md. `another` is the control: by what two missing ones differ. */
 const LAYOUTS = {
   'owner/repo.git': { owner: 'alice', folders: '', placeOf: (name: string) => `${name}.git` },
   'repo.git': { owner: 'git', folders: '', placeOf: (name: string) => `${name.replace('git/', '')}.git` },
