@@ -1,6 +1,7 @@
 import { promisify } from 'node:util'
 import { constants, deflateRawSync, inflateRaw } from 'node:zlib'
 import type { SymbolicRefs } from '../domain/gate-rule.js'
+import type { IsHidden } from './hidden-refs.js'
 
 /** A ref of a repository, by its full name, and the id that it has: of an annotated tag, the tag's own. */
 export interface Ref {
@@ -99,10 +100,37 @@ export class RefList {
 export class RefListBuilder {
   readonly #blocks: Block[] = []
   readonly #symbolic = new Map<string, string>()
+  readonly #isHidden: IsHidden | undefined
+  /** The beginning of a line, where some are hidden. */
+  #rest = Buffer.alloc(0)
   #pieces: Buffer[] = []
   #length = 0
 
+  constructor(isHidden?: IsHidden) {
+    this.#isHidden = isHidden
+  }
+
   take(chunk: Buffer): void {
+    if (this.#isHidden) this.#takeSome(chunk, this.#isHidden)
+    else this.#take(chunk)
+  }
+
+  /** Without those that are hidden, but for where they lead: what holds for another ref may hold by them. */
+  #takeSome(chunk: Buffer, isHidden: IsHidden): void {
+    const text = Buffer.concat([this.#rest, chunk])
+    const shown: Buffer[] = []
+    let begin = 0
+    for (let end = text.indexOf(LINE_FEED); end !== -1; end = text.indexOf(LINE_FEED, begin)) {
+      const line = text.subarray(begin, end + 1)
+      if (isHidden(nameIn(line).toString())) this.#noteSymbolic(line)
+      else shown.push(line)
+      begin = end + 1
+    }
+    this.#rest = Buffer.from(text.subarray(begin))
+    this.#take(Buffer.concat(shown))
+  }
+
+  #take(chunk: Buffer): void {
     let begin = 0
     for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, end + 1)) {
       this.#length++
@@ -123,11 +151,15 @@ export class RefListBuilder {
     const text = Buffer.concat(this.#pieces)
     this.#pieces = []
     if (text.length === 0) return
-    for (const [, name = '', end = ''] of text.toString().matchAll(/^[^ ]+ ([^ ]+) ([^ \n]+)$/gm))
-      this.#symbolic.set(name, end)
+    this.#noteSymbolic(text)
     const packed = deflateRawSync(text, { level: constants.Z_BEST_SPEED })
     // A copy: a part would keep all of the text in memory.
     this.#blocks.push({ firstName: Buffer.from(nameIn(text)), packed })
+  }
+
+  #noteSymbolic(text: Buffer): void {
+    for (const [, name = '', end = ''] of text.toString().matchAll(/^[^ ]+ ([^ ]+) ([^ \n]+)$/gm))
+      this.#symbolic.set(name, end)
   }
 }
 

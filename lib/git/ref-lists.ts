@@ -4,6 +4,7 @@ import { noopMeter, type Meter } from '../contracts/meter.js'
 import type { Repository } from '../contracts/repositories.js'
 import { RepositoryUnreadable } from './commits.js'
 import type { GitProcesses } from './git-process.js'
+import { hiddenRefs } from './hidden-refs.js'
 import { REF_FORMAT, RefListBuilder, type RefList } from './ref-list.js'
 import { RefStamp } from './ref-stamp.js'
 
@@ -28,14 +29,17 @@ interface KnownList {
   readonly stamp: RefStamp
 }
 
-/** Lists all refs of bare repositories, through the installed git: it knows every way to store them. */
+/**
+ * Lists the refs of bare repositories that git shows to who fetches, through the installed git: it knows every way to
+ * store them.
+ */
 export class RefLists {
-  readonly #git: Pick<GitProcesses, 'read'>
+  readonly #git: Pick<GitProcesses, 'read' | 'run'>
   readonly #known: LRUCache<string, KnownList>
   readonly #reading = new Map<string, Promise<RefList>>()
 
   /** @param cacheBytes of lists that are remembered */
-  constructor(git: Pick<GitProcesses, 'read'>, meter: Meter = noopMeter, cacheBytes = cacheShares().refLists) {
+  constructor(git: Pick<GitProcesses, 'read' | 'run'>, meter: Meter = noopMeter, cacheBytes = cacheShares().refLists) {
     this.#git = git
     this.#known = new LRUCache({
       maxSize: cacheBytes,
@@ -72,7 +76,7 @@ export class RefLists {
 
   async #read(directory: string, key: string | undefined): Promise<RefList> {
     const stamp = key === undefined ? undefined : await RefStamp.take(directory)
-    const builder = new RefListBuilder()
+    const builder = new RefListBuilder(await hiddenRefs(this.#git, directory))
     let length = 0
     const take = (chunk: Buffer): string | undefined => {
       length += chunk.length

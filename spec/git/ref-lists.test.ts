@@ -23,6 +23,7 @@ function listerOf(t: Test, directory: string) {
       counted.runs++
       return await processes.read(...call)
     },
+    run: async (...call) => await processes.run(...call),
   })
   const list = async (identity: string | undefined = 'one'): Promise<RefList> =>
     await lists.of({ directory, public: true, ...(identity !== '' && { identity }) })
@@ -67,6 +68,31 @@ for (const format of ['sha1', 'sha256'] as const) {
     t.match(page, { refs: [{ name: 'refs/heads/von\u00a0hier' }, { name: 'refs/heads/master' }], total: 6 })
   })
 }
+
+t.test('What git shows to nobody who fetches is not listed', async (t) => {
+  const { directory, sha } = await makeRepositoryWithCommit(t.testdir(), 'alice/hello')
+  const names = ['heads/a', 'internal/secret', 'internals/b', 'pull/1/head', 'pull/1/merge', 'pull/2/head', 'tags/v1']
+  // More than git writes at once.
+  for (let number = 0; number < 3000; number++) names.push(`internal/${number}`, `heads/b-${number}`)
+  const input = names.map((name) => `create refs/${name} ${sha}\n`).join('')
+  await gitWithInput(input, '-C', directory, 'update-ref', '--stdin')
+  await git('-C', directory, 'symbolic-ref', 'refs/internal/symbolic', 'refs/heads/a')
+  const settings = [
+    ['transfer.hideRefs', 'refs/internal/'],
+    ['transfer.hideRefs', '^refs/pull'],
+    ['uploadpack.hideRefs', '!refs/pull/1'],
+    ['uploadpack.hideRefs', 'refs/pull/1/merge'],
+    ['receive.hideRefs', 'refs/tags'],
+  ] as const
+  for (const [key, value] of settings) await git('-C', directory, 'config', '--add', key, value)
+  const shown = (await git('ls-remote', directory, 'refs/*')).split('\n').map((line) => line.split('\t')[1])
+  const list = await listerOf(t, directory).list()
+  t.strictSame(await namesOf(list), shown)
+  for (const name of ['refs/heads/a', 'refs/internals/b', 'refs/pull/1/head', 'refs/tags/v1'])
+    t.ok(shown.includes(name))
+  for (const name of ['refs/internal/secret', 'refs/pull/1/merge', 'refs/pull/2/head']) t.notOk(shown.includes(name))
+  t.equal(list.symbolic.get('refs/internal/symbolic'), 'refs/heads/a', 'the gate follows it')
+})
 
 t.test('People are shown branches by their short names, fifty of them', async (t) => {
   const { directory, sha } = await makeRepositoryWithCommit(t.testdir(), 'alice/hello')
@@ -281,6 +307,7 @@ t.test('What cannot be read is refused, and not remembered', async (t) => {
   rmSync(join(directory, 'refs'), { recursive: true })
   await t.rejects(list(), { name: 'RepositoryUnreadable' })
   const endless = new RefLists({
+    run: () => Promise.resolve({ code: 1, output: Buffer.alloc(0), error: '' }),
     read: async (_directory, _args, take) => {
       let reason: string | undefined
       while (reason === undefined) reason = take(Buffer.alloc(1024 * 1024))
