@@ -119,6 +119,8 @@ t.test('An address that the document allows is one, and usual ones are allowed',
   t.end()
 })
 
+const isName = (text: string): boolean => text === HOST_USER || isUserName(text)
+
 t.test('A parameter that the document allows keeps the rule, and breaks it where the document does not', (t) => {
   const many = fc.array(fc.constantFrom('*', 'a', ' '), { maxLength: 260 }).map((parts) => parts.join(''))
   const length = fc.oneof(fc.stringMatching(DURATION), fc.stringMatching(/^0*\d{0,7}[smhdw]?$/), fc.string())
@@ -127,6 +129,9 @@ t.test('A parameter that the document allows keeps the rule, and breaks it where
     fc.stringMatching(/^\w{1,3}\.(?:git|lock|x)$/),
     fc.string(),
   )
+  const repository = fc
+    .array(fc.oneof(name, fc.constantFrom('a', 'sub', '')), { maxLength: 9 })
+    .map((parts) => parts.join('/'))
   const hex = fc.stringMatching(/^[0-9a-fA-F]*$/)
   const id = fc
     .tuple(hex, fc.constantFrom(39, 40, 41, 63, 64, 65))
@@ -142,7 +147,8 @@ t.test('A parameter that the document allows keeps the rule, and breaks it where
     ],
     ['getVerdict', 'by', texts(255), (text) => isRule({ by: [text] })],
     // What ends in `.git` or `.lock` is allowed, and owns nothing.
-    ['listStatuses', 'owner', name, (text) => text === HOST_USER || isUserName(text)],
+    ['listStatuses', 'owner', name, isName],
+    ['listStatuses', 'repo', repository, (text) => text.split('/').length <= 7 && text.split('/').every(isName)],
     ['listStatuses', 'sha', fc.oneof(id, hex), (text) => parseObjectId(text) !== undefined],
     ['listStates', 'sha', fc.oneof(id, hex), (text) => parseObjectId(text) !== undefined],
   ]
