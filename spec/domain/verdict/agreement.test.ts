@@ -42,6 +42,7 @@ t.test('HTTP, library, wait and gate never disagree', async (t) => {
   for (const user of ['ci', 'bob']) await service.administration.grantAccess('alice/hello', user, 'write')
   const place = new CommandPlace(t.testdir())
   const environment = { COMMIT_STATUS_URL: url, COMMIT_STATUS_TOKEN: await tokenOf('alice'), HOME: place.folder }
+  const ofGate = { ...environment, COMMIT_STATUS_REPOSITORIES: repositories }
   const tokenFile = join(place.folder, 'gate.token')
   writeFileSync(tokenFile, environment.COMMIT_STATUS_TOKEN)
   const configure = async (key: string, value: string) =>
@@ -98,7 +99,7 @@ t.test('HTTP, library, wait and gate never disagree', async (t) => {
     const options = rule.flatMap(([name, value]) => [`--${name}`, value])
     const [waited, explained] = await Promise.all([
       place.run(['status', 'wait', 'alice/hello', sha, '--timeout', '1s', ...options], { environment }),
-      place.run(['gate', '--explain', ref, sha], { environment, directory }),
+      place.run(['gate', '--explain', ref, sha], { environment: ofGate, directory }),
     ])
     t.equal(waited.status, WAITED[expected], `wait: ${waited.stdout}${waited.stderr}`)
     t.equal(explained.status, expected === 'success' ? 0 : 1, `gate: ${explained.stdout}${explained.stderr}`)
