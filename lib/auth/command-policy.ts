@@ -109,16 +109,19 @@ export class CommandPolicy implements MaybeSync<AccessPolicy> {
   async #askTogether(user: string, repositories: readonly RepositoryName[], wanted: Access): Promise<Access[]> {
     const names = await Promise.all(repositories.map(async (repository) => await this.#nameOf(repository)))
     const may = async (right: Right): Promise<boolean[]> => {
-      const known = repositories.map((repository) => this.#remembered.get(keyOf(right, user, repository)))
-      const lines = names.map((name) => `${name}\t${user}`)
-      const asked = lines.filter((_, index) => names[index] !== undefined && known[index] === undefined)
+      const asked: string[] = []
+      const questions = repositories.map((repository, index) => {
+        const [name, key] = [names[index], keyOf(right, user, repository)]
+        const [line, known] = [`${name}\t${user}`, this.#remembered.get(key)]
+        if (name !== undefined && known === undefined) asked.push(line)
+        return { key, line, known }
+      })
       const start = performance.now()
       const said = asked.length === 0 ? undefined : await this.#calls.askTogether(right, asked)
-      return repositories.map((repository, index) => {
-        const { [index]: line = '' } = lines
+      return questions.map(({ key, line, known }) => {
         const answer = said?.get(line)
-        if (answer === undefined) return known[index] ?? false
-        this.#remembered.set(keyOf(right, user, repository), !isDenied(answer), { start })
+        if (answer === undefined) return known ?? false
+        this.#remembered.set(key, !isDenied(answer), { start })
         return !isDenied(answer)
       })
     }

@@ -12,8 +12,7 @@ import { CommitFinder } from '../git/commit-finder.js'
 import { GitProcesses } from '../git/git-process.js'
 import { loadLibgit2 } from '../git/nodegit.js'
 import { ConfirmedCommits } from '../git/confirmed-commits.js'
-import type { RepositoryFolder } from '../git/repository-folder.js'
-import { skippedText } from '../git/repository-listing.js'
+import { warnOfSkipped } from './warn-of-skipped.js'
 import { CoalescedRepositories } from '../git/coalesced-repositories.js'
 import { RefLists } from '../git/ref-lists.js'
 import { Refs } from '../git/refs.js'
@@ -238,16 +237,6 @@ export async function assemble(
     ...(metricsHandler && { metricsHandler }),
     stopCommands,
     endWaits: async () => await watchers.close(),
-  }
-}
-
-/** Says what lies in the folder as if it were a repository and is not served. */
-async function warnOfSkipped(folder: RepositoryFolder, logger: Logger): Promise<void> {
-  try {
-    const { skipped } = await folder.listing(() => undefined)
-    if (skipped.length > 0) logger.warn({ folder: folder.path }, skippedText(skipped))
-  } catch (error) {
-    logger.warn({ err: error, folder: folder.path }, 'the repositories cannot be listed')
   }
 }
 

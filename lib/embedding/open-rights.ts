@@ -29,7 +29,8 @@ function gitServerName(folder: RepositoryFolder, name: RepositoryName): MaybePro
   return chain(
     settle(() => folder.find(name)),
     (looked) => {
-      const { path = name.full } = 'error' in looked ? {} : (looked.value ?? { path: '' })
+      if ('error' in looked) return name.full
+      const { path = '' } = looked.value ?? {}
       return path === '' ? undefined : path.replace(/\.git$/, '')
     },
   )

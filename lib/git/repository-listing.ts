@@ -43,6 +43,9 @@ export interface ListingOptions {
   readonly topOwner: string
   /** Whose repositories alone are looked for. */
   readonly owner?: string | undefined
+  /** How long it may take, and how many entries of folders are looked at. */
+  readonly milliseconds?: number
+  readonly maxEntries?: number
   /** Called for what cannot be read; what it throws ends the listing. */
   readonly onUnreadable: (error: unknown) => void
 }
@@ -52,13 +55,14 @@ export interface ListingOptions {
  * `.git`. One folder is read after the other: a disk that hangs takes no more than one thread.
  */
 export async function listRepositories(folder: string, options: ListingOptions): Promise<Listing> {
+  const { milliseconds = MAX_MILLISECONDS } = options
   const reading = new Reading(folder, options)
   let late: NodeJS.Timeout | undefined
   const tooLate = new Promise<never>((_, reject) => {
     late = setTimeout(() => {
       reading.end()
-      reject(new Error(`to list the repositories of ${folder} takes longer than ${MAX_MILLISECONDS / 1000} s`))
-    }, MAX_MILLISECONDS).unref()
+      reject(new Error(`to list the repositories of ${folder} takes longer than ${milliseconds / 1000} s`))
+    }, milliseconds).unref()
   })
   try {
     // Those at the top have no folder of their owner.
@@ -169,9 +173,10 @@ class Reading {
     try {
       const entries = await readdir(join(this.#folder, path), { withFileTypes: true })
       this.#entries += entries.length
-      if (this.#entries > MAX_ENTRIES && !this.#isEnded) {
+      const { maxEntries = MAX_ENTRIES } = this.#options
+      if (this.#entries > maxEntries && !this.#isEnded) {
         this.#isEnded = true
-        this.#skip(path, `more than ${MAX_ENTRIES.toLocaleString('en')} files and folders: what follows is left out`)
+        this.#skip(path, `more than ${maxEntries.toLocaleString('en')} files and folders: what follows is left out`)
       }
       return entries.sort((one, other) => (one.name < other.name ? -1 : 1))
     } catch (error) {

@@ -1,7 +1,10 @@
 // Rights that a program of the git server tells, from the requests to the program.
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { silentLogger } from '../../lib/contracts/logger.js'
+import { openRights } from '../../lib/embedding/open-rights.js'
+import { RepositoryFolder } from '../../lib/git/repository-folder.js'
 import { commandAccessPolicy, RightsUnavailable } from '../../lib/index.js'
 import { embed, fetchJson, listen } from '../fixtures/embedded.js'
 import { makeRepository, makeRepositoryWithCommit } from '../fixtures/git.js'
@@ -117,6 +120,18 @@ t.test('A host takes it for its access policy', async (t) => {
   t.match(program.calls.slice(before), [{ right: 'R', lines: { length: 40 } }], 'what is known is not asked again')
   await t.rejects(service.administration.grantAccess('git', 'bob', 'read'), { name: 'AdministrationError' })
   accessPolicy.close()
+})
+
+t.test('One that cannot be looked at is asked about by its own name', async (t) => {
+  const folder = t.testdir({ repositories: { alice: {} } })
+  const path = join(folder, 'repositories')
+  symlinkSync('x.git', join(path, 'alice/x.git'))
+  const program = new RightsProgram(folder)
+  program.allow('alice/x bob R')
+  const repositories = new RepositoryFolder(path, { topOwner: 'git' })
+  const policy = openRights({ command: program.command, seconds: 1 }, { folder: repositories, logger: silentLogger })
+  t.equal(await policy?.access('bob', repositoryNamed('alice/x')), 'read')
+  policy?.close()
 })
 
 t.test('Flat repositories of a real gitolite, in a host', { skip: gitoliteIsMissing }, async (t) => {

@@ -2,6 +2,9 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, w
 import { join } from 'node:path'
 import t from 'tap'
 import { fileSystem, RepositoryFolder, type FileSystem } from '../../lib/git/repository-folder.js'
+import { silentLogger } from '../../lib/contracts/logger.js'
+import { warnOfSkipped } from '../../lib/embedding/warn-of-skipped.js'
+import { listRepositories } from '../../lib/git/repository-listing.js'
 import { SyncWhileFast } from '../../lib/concurrency/sync-while-fast.js'
 import { git, makeBareRepository } from '../fixtures/git.js'
 import { repositoryNamed } from '../fixtures/names.js'
@@ -169,6 +172,27 @@ t.test('What cannot be read is named too', async (t) => {
   symlinkSync('loop', join(folder, 'team/loop'))
   const { skipped } = await new RepositoryFolder(folder, { topOwner: 'git' }).listing(() => undefined)
   t.strictSame(skipped, [{ path: 'team/loop', reason: 'it cannot be read by the user of the service' }])
+})
+
+t.test('A listing has an end: in time, and in what it looks at', async (t) => {
+  const folder = t.testdir()
+  for (let number = 0; number < 500; number++) mkdirSync(join(folder, `${number}/a/b`), { recursive: true })
+  await made(folder, '0/x.git')
+  const options = { topOwner: 'git', onUnreadable: () => undefined }
+  await t.rejects(listRepositories(folder, { ...options, milliseconds: 0 }), /takes longer than 0 s$/)
+  const { found, skipped } = await listRepositories(folder, { ...options, maxEntries: 500 })
+  t.strictSame(
+    [found, skipped],
+    [[], [{ path: '0', reason: 'more than 500 files and folders: what follows is left out' }]],
+  )
+})
+
+t.test('At the start a folder that cannot be listed is said in the log', async (t) => {
+  const log: unknown[] = []
+  const warn = (...line: unknown[]): void => void log.push(line)
+  const missing = new RepositoryFolder(join(t.testdir(), 'missing'), { topOwner: 'git' })
+  await warnOfSkipped(missing, { ...silentLogger, warn })
+  t.match(log, [[{ err: { code: 'ENOENT' }, folder: missing.path }, 'the repositories cannot be listed']])
 })
 
 t.test('A folder of repositories that is one itself has none', async (t) => {

@@ -174,8 +174,8 @@ export function projectObject(
     visibility: repository.public ? 'public' : 'private',
     namespace: {
       id: nameNumber(namespace.join('/')),
-      name: namespace.at(-1) ?? '',
-      path: namespace.at(-1) ?? '',
+      name: String(namespace.at(-1)),
+      path: String(namespace.at(-1)),
       kind: namespace.length === 1 ? 'user' : 'group',
       full_path: namespace.join('/'),
       parent_id: namespace.length === 1 ? null : nameNumber(namespace.slice(0, -1).join('/')),
