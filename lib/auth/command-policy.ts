@@ -120,7 +120,7 @@ export class CommandPolicy implements MaybeSync<AccessPolicy> {
       const said = asked.length === 0 ? undefined : await this.#calls.askTogether(right, asked)
       return questions.map(({ key, line, known }) => {
         const answer = said?.get(line)
-        if (answer === undefined) return known ?? false
+        if (answer === undefined) return known === true
         this.#remembered.set(key, !isDenied(answer), { start })
         return !isDenied(answer)
       })

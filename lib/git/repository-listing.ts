@@ -178,7 +178,7 @@ class Reading {
         this.#isEnded = true
         this.#skip(path, `more than ${maxEntries.toLocaleString('en')} files and folders: what follows is left out`)
       }
-      return entries.sort((one, other) => (one.name < other.name ? -1 : 1))
+      return entries.sort((one, other) => Number(one.name > other.name) - Number(one.name < other.name))
     } catch (error) {
       if (path === '') throw error
       this.#unreadable(path, error)

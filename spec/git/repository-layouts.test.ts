@@ -193,6 +193,12 @@ t.test('At the start a folder that cannot be listed is said in the log', async (
   const missing = new RepositoryFolder(join(t.testdir(), 'missing'), { topOwner: 'git' })
   await warnOfSkipped(missing, { ...silentLogger, warn })
   t.match(log, [[{ err: { code: 'ENOENT' }, folder: missing.path }, 'the repositories cannot be listed']])
+  const folder = new RepositoryFolder(t.testdirName, { topOwner: 'git' })
+  await warnOfSkipped(folder, { ...silentLogger, warn })
+  t.equal(log.length, 1, 'and nothing where all is served')
+  mkdirSync(join(folder.path, 'a b.git'))
+  await warnOfSkipped(folder, { ...silentLogger, warn })
+  t.match(log[1], [{ folder: folder.path }, 'not served: "a b.git" (a blank in its name)'])
 })
 
 t.test('A folder of repositories that is one itself has none', async (t) => {
