@@ -1,7 +1,7 @@
 import type { Repository } from '../contracts/repositories.js'
-import { GATE_ENTRIES, gateEntries, namesBy } from '../domain/gate-rule.js'
+import { GATE_KEYS, namesBy } from '../domain/gate-rule.js'
 import { patternMatcher } from '../domain/verdict/pattern.js'
-import { RepositoryUnreadable } from './commits.js'
+import { readConfiguration } from './configuration.js'
 import type { GitProcesses } from './git-process.js'
 import type { RefLists } from './ref-lists.js'
 
@@ -10,9 +10,6 @@ export interface GateRule {
   /** Patterns of contexts; none: every one counts. */
   readonly require: readonly string[]
 }
-
-/** Of all rules. */
-const MAX_BYTES = 1024 * 1024
 
 /** Reads which refs of bare repositories the gate protects, where `git config` has its rules: scripts/gate.md. */
 export class GateRules {
@@ -30,10 +27,10 @@ export class GateRules {
    */
   async of(repository: Repository): Promise<(ref: string) => GateRule | undefined> {
     const rules = new Map<string, string[]>()
-    for (const { pattern, name, value } of await this.#entries(repository.directory)) {
-      if (pattern === undefined) continue
-      const require = rules.get(pattern) ?? []
-      rules.set(pattern, name === 'require' ? [...require, value] : require)
+    for (const { subsection, name, value } of await readConfiguration(this.#git, repository.directory, GATE_KEYS)) {
+      if (subsection === undefined) continue
+      const require = rules.get(subsection) ?? []
+      rules.set(subsection, name === 'require' ? [...require, value] : require)
     }
     if (rules.size === 0) return () => undefined
     const matchers = [...rules].map(([pattern, require]) => ({ matches: patternMatcher(pattern), require }))
@@ -43,17 +40,5 @@ export class GateRules {
       const matching = matchers.filter(({ matches }) => names.some(matches))
       return matching.length === 0 ? undefined : { require: [...new Set(matching.flatMap(({ require }) => require))] }
     }
-  }
-
-  /** Of the system, the user and the repository; where those of the first two cannot be read, of the repository. */
-  async #entries(directory: string) {
-    let said = ''
-    for (const readsAllConfiguration of [true, false]) {
-      const { code, output, error } = await this.#git.run(directory, GATE_ENTRIES, MAX_BYTES, { readsAllConfiguration })
-      // 1: there are none.
-      if (code === 0 || code === 1) return gateEntries(output.toString())
-      said = error
-    }
-    throw new RepositoryUnreadable(directory, new Error(`git config: ${said}`))
   }
 }

@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
-import { GATE_ENTRIES, gateEntries, type SymbolicRefs } from '../../../lib/domain/gate-rule.js'
+import { GATE_KEYS, type SymbolicRefs } from '../../../lib/domain/gate-rule.js'
+import { askForEntries, configurationEntries } from '../../../lib/domain/git-configuration.js'
 import { errorMessage } from '../../../lib/errors.js'
 import { isRefName } from '../../../lib/git/ref-name.js'
 import { patternMatcher } from '../../../lib/domain/verdict/pattern.js'
@@ -47,7 +48,8 @@ export interface MergedRule {
 export async function readConfiguration(io: Io, refs: readonly string[]): Promise<GateConfiguration> {
   const texts: Record<string, string> = {}
   const rules = new Map<string, RefRule>()
-  for (const { key, pattern, name, value } of gateEntries((await askGit(io, ...GATE_ENTRIES)) ?? '')) {
+  const printed = await askGit(io, ...askForEntries(GATE_KEYS))
+  for (const { key, subsection: pattern, name, value } of configurationEntries(printed ?? '')) {
     if (pattern === undefined) {
       if (!['url', 'tokenfile', 'repository', 'repositories', 'topowner'].includes(name))
         throw new GateError(`there is no setting ${key} of the gate`)
