@@ -1,5 +1,4 @@
 import type { CommitContent, CommitContents } from '../../git/commit-content.js'
-import { unreadableError } from '../../git/commits.js'
 import type { GateRule, GateRules } from '../../git/gate-rules.js'
 import type { MergedBranches } from '../../git/merged-branches.js'
 import type { PeeledRef } from '../../git/objects.js'
@@ -77,18 +76,16 @@ export class RefOperations {
     const found = await lists.find(caller, name)
     const { prefix, pages, descending = false, selects } = asked
     const page = pageOf(query, pages)
-    return await readable(async () => {
-      const ruleOf = await gateRules.of(found.repository)
-      const list = await refLists.of(found.repository)
-      const { refs, total } = await list.page({
-        prefix,
-        descending,
-        ...(selects && { selects: (ref) => selects(ref, ruleOf) }),
-        skip: (page.number - 1) * page.size,
-        limit: page.size,
-      })
-      return { found, page, refs, total, ruleOf }
+    const ruleOf = await gateRules.of(found.repository)
+    const list = await refLists.of(found.repository)
+    const { refs, total } = await list.page({
+      prefix,
+      descending,
+      ...(selects && { selects: (ref) => selects(ref, ruleOf) }),
+      skip: (page.number - 1) * page.size,
+      limit: page.size,
     })
+    return { found, page, refs, total, ruleOf }
   }
 
   /**
@@ -103,15 +100,13 @@ export class RefOperations {
   ): Promise<LocatedBranch> {
     const { lists, refs, gateRules, contents } = this.#dependencies
     const at = await lists.findCommit(caller, name, async (repository) => {
-      const commit = await readable(async () => await refs.resolve(repository, BRANCHES + branch))
+      const commit = await refs.resolve(repository, BRANCHES + branch)
       if (!commit) throw new ServiceError('path_unknown', { text: unknown })
       return commit
     })
-    return await readable(async () => {
-      const { repository } = at.found
-      const [{ content }] = await contents.read(repository.directory, [{ id: at.commit.hex }])
-      return { ...at, name: branch, content, rule: (await gateRules.of(repository))(BRANCHES + branch) }
-    })
+    const { repository } = at.found
+    const [{ content }] = await contents.read(repository.directory, [{ id: at.commit.hex }])
+    return { ...at, name: branch, content, rule: (await gateRules.of(repository))(BRANCHES + branch) }
   }
 
   /**
@@ -125,7 +120,7 @@ export class RefOperations {
   ): Promise<{ readonly found: VisibleRepository; readonly ref: PeeledRef }> {
     const { lists, refs } = this.#dependencies
     const found = await lists.find(caller, name)
-    const id = await readable(async () => await refs.exact(found.repository, ref))
+    const id = await refs.exact(found.repository, ref)
     const [peeled] = id === undefined ? [] : await this.peeled(found, [{ name: ref, id }])
     if (!peeled) throw new ServiceError('path_unknown')
     return { found, ref: peeled }
@@ -133,13 +128,13 @@ export class RefOperations {
 
   /** With the objects that they name. */
   async peeled({ repository }: VisibleRepository, refs: readonly Ref[]): Promise<readonly PeeledRef[]> {
-    return await readable(async () => await this.#dependencies.tags.peeled(repository.directory, refs))
+    return await this.#dependencies.tags.peeled(repository.directory, refs)
   }
 
   /** With what annotated tags say, and the commits that they name. */
   async tagsWithCommits(found: VisibleRepository, refs: readonly Ref[]): Promise<readonly TagWithCommit[]> {
     const { directory } = found.repository
-    const tags = await readable(async () => await this.#dependencies.tags.read(directory, refs))
+    const tags = await this.#dependencies.tags.read(directory, refs)
     const commits = tags.map(({ target }) => target).filter(({ type }) => type === 'commit')
     const contents = new Map((await this.contents(found, commits)).map(({ id, content }) => [id, content]))
     return tags.map((tag) => ({ ...tag, content: contents.get(tag.target.id) }))
@@ -148,10 +143,8 @@ export class RefOperations {
   /** Which branches the default branch has all commits of; none is the default branch itself. */
   async mergedOf({ repository }: VisibleRepository, branches: readonly Ref[]): Promise<(branch: Ref) => boolean> {
     const { refs, merged } = this.#dependencies
-    return await readable(async () => {
-      const head = await refs.resolve(repository, 'HEAD')
-      return head ? await merged.into(repository.directory, head.hex, branches) : () => false
-    })
+    const head = await refs.resolve(repository, 'HEAD')
+    return head ? await merged.into(repository.directory, head.hex, branches) : () => false
   }
 
   /** With what the commits say that they name; one that somebody has pushed with very much text says nothing. */
@@ -159,7 +152,7 @@ export class RefOperations {
     { repository }: VisibleRepository,
     named: readonly Named[],
   ): Promise<readonly (Named & { readonly content: CommitContent })[]> {
-    return await readable(async () => await this.#dependencies.contents.read(repository.directory, named, true))
+    return await this.#dependencies.contents.read(repository.directory, named, true)
   }
 }
 
@@ -188,12 +181,4 @@ export function linksOf(
 export function listed(items: readonly object[], headers: Answer['headers'] = {}): Answer {
   const body = jsonBytes(items)
   return { status: 200, body, digest: digestOf(body), headers }
-}
-
-async function readable<T>(read: () => Promise<T>): Promise<T> {
-  try {
-    return await read()
-  } catch (cause) {
-    throw unreadableError(cause)
-  }
 }
