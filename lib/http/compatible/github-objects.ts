@@ -200,6 +200,10 @@ export interface CommitPlace {
   readonly name: RepositoryName
 }
 
+export function commitPlace(call: Call, found: VisibleRepository): CommitPlace {
+  return { repositoryUrl: repositoryUrl(call, found), root: call.root, pages: call.pages, name: found.name }
+}
+
 /** A commit as GitHub's repositories have it. */
 export function commitObject(place: CommitPlace, sha: string, content: CommitContent) {
   const git = gitCommitObject(place, sha, content)

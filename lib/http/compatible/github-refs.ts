@@ -3,7 +3,7 @@ import type { Answer } from '../exchange.js'
 import type { Call, CompatibleRoute } from './api.js'
 import { refPath } from './formats.js'
 import { nameOf, REPOSITORY, repositoryUrl } from './github-like.js'
-import { githubMaker } from './github-objects.js'
+import { commitPlace, githubMaker } from './github-objects.js'
 import { branchItem, branchObject, refObject, tagObject } from './github-ref-objects.js'
 import type { PageRule } from './paging.js'
 import { BRANCHES, fullRef, linksOf, listed, TAGS, type RefOperations, type RefsAsked } from './ref-operations.js'
@@ -30,9 +30,7 @@ export function refRoutes(operations: RefOperations): CompatibleRoute[] {
 
   const branch = async (call: Call): Promise<Answer> => {
     const branch = await operations.branch(call, nameOf(call), String(call.params['branch']), 'Branch not found')
-    const { found } = branch
-    const place = { repositoryUrl: repositoryUrl(call, found), root: call.root, pages: call.pages, name: found.name }
-    return { status: 200, body: branchObject(place, branch) }
+    return { status: 200, body: branchObject(commitPlace(call, branch.found), branch) }
   }
 
   const tags = async (call: Call): Promise<Answer> => {

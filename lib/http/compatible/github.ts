@@ -4,9 +4,10 @@ import { MOUNTS } from '../api-paths.js'
 import type { Answer } from '../exchange.js'
 import type { Call, CompatibleApi, Refused } from './api.js'
 import { credentialsIn } from './credentials.js'
-import { nameOf, REPOSITORY, repositoryUrl, statusRoutes } from './github-like.js'
+import { nameOf, REPOSITORY, statusRoutes } from './github-like.js'
 import {
   commitObject,
+  commitPlace,
   fullRepositoryObject,
   gitCommitObject,
   githubMaker,
@@ -30,9 +31,7 @@ export function github(operations: Operations): CompatibleApi {
     (form: typeof commitObject | typeof gitCommitObject) =>
     async (call: Call): Promise<Answer> => {
       const at = await operations.commit(call, nameOf(call), String(call.params['ref']))
-      const { root, pages } = call
-      const place = { repositoryUrl: repositoryUrl(call, at.found), root, pages, name: at.found.name }
-      return { status: 200, body: form(place, at.commit.hex, await operations.content(at)) }
+      return { status: 200, body: form(commitPlace(call, at.found), at.commit.hex, await operations.content(at)) }
     }
 
   /** There are none here, which clients take for an answer. */
