@@ -5,6 +5,7 @@ import { fileSystem, RepositoryFolder, type FileSystem } from '../../lib/git/rep
 import { SyncWhileFast } from '../../lib/concurrency/sync-while-fast.js'
 import { repositoryName, type RepositoryName } from '../../lib/domain/repository-name.js'
 import { makeRepository } from '../fixtures/git.js'
+import { recordedLooks } from '../fixtures/recorded-looks.js'
 import { slowPace } from '../fixtures/slow-pace.js'
 
 function nameOf(owner: string, name: string): RepositoryName {
@@ -55,16 +56,7 @@ t.test('Whoever may see public ones only is told of a private one as of a missin
   const directory = await makeRepository(folder, 'alice/hello')
   const mark = join(directory, 'git-daemon-export-ok')
   for (const pace of [new SyncWhileFast(), slowPace()]) {
-    const looks: string[] = []
-    const looked = <T>(path: string, look: T): T => {
-      looks.push(path.slice(folder.length))
-      return look
-    }
-    const files: FileSystem = {
-      stat: async (path) => await looked(path, fileSystem.stat(path)),
-      statSync: (path) => looked(path, fileSystem.statSync(path)),
-      existsSync: (path) => looked(path, fileSystem.existsSync(path)),
-    }
+    const { looks, files } = recordedLooks(folder)
     const repositories = new RepositoryFolder(folder, { topOwner: 'git', files, pace })
     const looksOf = async (name: string): Promise<string[]> => {
       t.equal(await repositories.find(nameOf('alice', name), 'public'), undefined)

@@ -1,13 +1,14 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { fileSystem, RepositoryFolder, type FileSystem } from '../../lib/git/repository-folder.js'
+import { RepositoryFolder } from '../../lib/git/repository-folder.js'
 import { silentLogger } from '../../lib/contracts/logger.js'
 import { warnOfSkipped } from '../../lib/embedding/warn-of-skipped.js'
 import { listRepositories } from '../../lib/git/repository-listing.js'
 import { SyncWhileFast } from '../../lib/concurrency/sync-while-fast.js'
 import { git, makeBareRepository } from '../fixtures/git.js'
 import { repositoryNamed } from '../fixtures/names.js'
+import { recordedLooks } from '../fixtures/recorded-looks.js'
 import { slowPace } from '../fixtures/slow-pace.js'
 
 /** Every way to look: at once, and waiting. */
@@ -241,16 +242,7 @@ t.test('A private repository takes as many looks as a missing one, wherever it l
 })
 
 async function looksFor(folder: string, name: string, pace: SyncWhileFast): Promise<string[]> {
-  const looks: string[] = []
-  const looked = <T>(path: string, look: T): T => {
-    looks.push(path.slice(folder.length))
-    return look
-  }
-  const files: FileSystem = {
-    stat: async (path) => await looked(path, fileSystem.stat(path)),
-    statSync: (path) => looked(path, fileSystem.statSync(path)),
-    existsSync: (path) => looked(path, fileSystem.existsSync(path)),
-  }
+  const { looks, files } = recordedLooks(folder)
   const found = await new RepositoryFolder(folder, { topOwner: 'git', files, pace }).find(
     repositoryNamed(name),
     'public',
