@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { promisify, stripVTControlCharacters } from 'node:util'
 import type { Client } from './clients.js'
 
@@ -35,8 +35,9 @@ const toolchains: Readonly<Record<Language, Toolchain>> = {
         'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:build-classpath',
         `-Dmdep.outputFile=${join(cache, 'classpath')}`,
       ],
+      ['javac', '-d', cache, '-cp', `@${join(cache, 'classpath')}`, 'Main.java', '../calls/Calls.java'],
     ],
-    run: (cache) => ['java', '-cp', readFileSync(join(cache, 'classpath'), 'utf8'), 'Main.java'],
+    run: (cache) => ['java', '-cp', [cache, readFileSync(join(cache, 'classpath'), 'utf8')].join(delimiter), 'Main'],
   },
   Python: {
     needs: [{ command: ['python3', '-c', 'import ensurepip, sys, venv; print(sys.version)'], since: [3, 9] }],
@@ -44,7 +45,7 @@ const toolchains: Readonly<Record<Language, Toolchain>> = {
       ['python3', '-m', 'venv', cache],
       [join(cache, 'bin/pip'), 'install', '--quiet', '--disable-pip-version-check', '-r', 'requirements.txt'],
     ],
-    run: (cache) => [join(cache, 'bin/python'), 'main.py'],
+    run: (cache) => ['env', 'PYTHONDONTWRITEBYTECODE=1', 'PYTHONPATH=../calls', join(cache, 'bin/python'), 'main.py'],
   },
   Rust: {
     needs: [{ command: ['cargo', '--version'], since: [1, 85] }],

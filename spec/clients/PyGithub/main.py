@@ -1,26 +1,10 @@
 """GitHub's API by PyGithub."""
 
 import os
-import sys
 
 from github import Auth, Github, GithubException
 
-FAILED = []
-
-
-def call(name, does):
-    """Prints what came of a call."""
-    try:
-        does()
-        print(f"ok {name}")
-    except Exception as error:  # whatever a client makes of an answer
-        FAILED.append(name)
-        print(f"FAIL {name}: {type(error).__name__}: {str(error).replace(chr(10), ' ')}")
-
-
-def expect(got, wanted):
-    if got != wanted:
-        raise AssertionError(f"it is {got!r}, not {wanted!r}")
+from calls import call, end, expect
 
 
 def main():
@@ -78,7 +62,7 @@ def main():
     call("get user", lambda: expect(client.get_user().login, owner))
     call("get another user", lambda: expect(client.get_user("bob").login, "bob"))
     call("get no commit", refused)
-    sys.exit(1 if FAILED else 0)
+    end()
 
 
 main()

@@ -11,3 +11,7 @@ require (
 	golang.org/x/oauth2 v0.36.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
 )
+
+require commit-status/calls v0.0.0
+
+replace commit-status/calls => ../calls

@@ -12,3 +12,7 @@ require (
 	golang.org/x/crypto v0.50.0 // indirect
 	golang.org/x/sys v0.43.0 // indirect
 )
+
+require commit-status/calls v0.0.0
+
+replace commit-status/calls => ../calls

@@ -5,37 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 
 	"code.gitea.io/sdk/gitea"
+	"commit-status/calls"
 )
-
-var failed bool
-
-// Prints what came of a call.
-func call(name string, do func() error) {
-	if err := do(); err != nil {
-		failed = true
-		fmt.Printf("FAIL %s: %s\n", name, strings.ReplaceAll(err.Error(), "\n", " "))
-	} else {
-		fmt.Printf("ok %s\n", name)
-	}
-}
-
-func expect(got, wanted any) error {
-	if reflect.DeepEqual(got, wanted) {
-		return nil
-	}
-	return fmt.Errorf("it is %v, not %v", got, wanted)
-}
 
 func main() {
 	url, token, sha := os.Getenv("STATUS_URL"), os.Getenv("STATUS_TOKEN"), os.Getenv("STATUS_SHA")
 	owner, repo, _ := strings.Cut(os.Getenv("STATUS_REPOSITORY"), "/")
 	var client *gitea.Client
-	call("get version", func() (err error) {
+	calls.Call("get version", func() (err error) {
 		client, err = gitea.NewClient(url+"/gitea", gitea.SetToken(token))
 		return err
 	})
@@ -48,29 +29,29 @@ func main() {
 		if err != nil {
 			return err
 		}
-		return expect([]string{string(saved.State), saved.Context, saved.Creator.UserName}, []string{string(state), name, owner})
+		return calls.Expect([]string{string(saved.State), saved.Context, saved.Creator.UserName}, []string{string(state), name, owner})
 	}
 
-	call("get repository", func() error {
+	calls.Call("get repository", func() error {
 		found, _, err := client.GetRepo(owner, repo)
 		if err != nil {
 			return err
 		}
-		return expect(found.FullName, owner+"/"+repo)
+		return calls.Expect(found.FullName, owner+"/"+repo)
 	})
-	call("report pending", func() error { return report(gitea.StatusPending, "build") })
-	call("report success", func() error { return report(gitea.StatusSuccess, "build") })
-	call("report others", func() error {
+	calls.Call("report pending", func() error { return report(gitea.StatusPending, "build") })
+	calls.Call("report success", func() error { return report(gitea.StatusSuccess, "build") })
+	calls.Call("report others", func() error {
 		return errors.Join(report(gitea.StatusSuccess, "lint"), report(gitea.StatusSuccess, "test"))
 	})
-	call("combined status", func() error {
+	calls.Call("combined status", func() error {
 		combined, _, err := client.GetCombinedStatus(owner, repo, "main")
 		if err != nil {
 			return err
 		}
-		return expect([]any{string(combined.State), combined.TotalCount, combined.SHA}, []any{"success", 3, sha})
+		return calls.Expect([]any{string(combined.State), combined.TotalCount, combined.SHA}, []any{"success", 3, sha})
 	})
-	call("list statuses, by pages", func() error {
+	calls.Call("list statuses, by pages", func() error {
 		var names []string
 		for page := 1; ; page++ {
 			options := gitea.ListStatusesOption{ListOptions: gitea.ListOptions{Page: page, PageSize: 2}}
@@ -83,18 +64,18 @@ func main() {
 			}
 			if response.NextPage == 0 {
 				slices.Sort(names)
-				return expect(names, []string{"build", "lint", "test"})
+				return calls.Expect(names, []string{"build", "lint", "test"})
 			}
 		}
 	})
-	call("get commit", func() error {
+	calls.Call("get commit", func() error {
 		commit, _, err := client.GetSingleCommit(owner, repo, "main")
 		if err != nil {
 			return err
 		}
-		return expect([]string{commit.SHA, commit.RepoCommit.Message}, []string{sha, "another commit\n"})
+		return calls.Expect([]string{commit.SHA, commit.RepoCommit.Message}, []string{sha, "another commit\n"})
 	})
-	call("list branches, by pages", func() error {
+	calls.Call("list branches, by pages", func() error {
 		var names []string
 		for page := 1; ; page++ {
 			options := gitea.ListRepoBranchesOptions{ListOptions: gitea.ListOptions{Page: page, PageSize: 1}}
@@ -107,54 +88,52 @@ func main() {
 			}
 			if response.NextPage == 0 {
 				slices.Sort(names)
-				return expect(names, []string{"feature/one", "main"})
+				return calls.Expect(names, []string{"feature/one", "main"})
 			}
 		}
 	})
-	call("get branch", func() error {
+	calls.Call("get branch", func() error {
 		branch, _, err := client.GetRepoBranch(owner, repo, "feature/one")
 		if err != nil {
 			return err
 		}
-		return expect(branch.Commit.ID, sha)
+		return calls.Expect(branch.Commit.ID, sha)
 	})
-	call("get ref", func() error {
+	calls.Call("get ref", func() error {
 		ref, _, err := client.GetRepoRef(owner, repo, "heads/feature/one")
 		if err != nil {
 			return err
 		}
-		return expect(ref.Object.SHA, sha)
+		return calls.Expect(ref.Object.SHA, sha)
 	})
-	call("list tags", func() error {
+	calls.Call("list tags", func() error {
 		tags, _, err := client.ListRepoTags(owner, repo, gitea.ListRepoTagsOptions{})
 		if err != nil || len(tags) != 1 {
-			return errors.Join(err, expect(len(tags), 1))
+			return errors.Join(err, calls.Expect(len(tags), 1))
 		}
-		return expect(tags[0].Name, "v1.0")
+		return calls.Expect(tags[0].Name, "v1.0")
 	})
-	call("get another user", func() error {
+	calls.Call("get another user", func() error {
 		user, _, err := client.GetUserInfo("bob")
 		if err != nil {
 			return err
 		}
-		return expect(user.UserName, "bob")
+		return calls.Expect(user.UserName, "bob")
 	})
-	call("get user", func() error {
+	calls.Call("get user", func() error {
 		user, _, err := client.GetMyUserInfo()
 		if err != nil {
 			return err
 		}
-		return expect(user.UserName, owner)
+		return calls.Expect(user.UserName, owner)
 	})
-	call("report on no commit", func() error {
+	calls.Call("report on no commit", func() error {
 		options := gitea.CreateStatusOption{State: gitea.StatusSuccess}
 		_, response, err := client.CreateStatus(owner, repo, strings.Repeat("e", 40), options)
 		if err == nil || response == nil {
 			return fmt.Errorf("it is no refusal: %w", err)
 		}
-		return expect(response.StatusCode, 404)
+		return calls.Expect(response.StatusCode, 404)
 	})
-	if failed {
-		os.Exit(1)
-	}
+	calls.End()
 }

@@ -10,27 +10,6 @@ import org.gitlab4j.api.models.Tag;
 import org.gitlab4j.models.Constants.CommitBuildState;
 
 class Main {
-    private static boolean failed;
-
-    private interface Call {
-        void make() throws Exception;
-    }
-
-    /** Prints what came of a call. */
-    private static void call(String name, Call call) {
-        try {
-            call.make();
-            System.out.println("ok " + name);
-        } catch (Exception error) {
-            failed = true;
-            System.out.println("FAIL " + name + ": " + error.toString().replace('\n', ' '));
-        }
-    }
-
-    private static void expect(Object got, Object wanted) {
-        if (!wanted.equals(got)) throw new IllegalStateException("it is " + got + ", not " + wanted);
-    }
-
     public static void main(String[] arguments) throws Exception {
         String url = System.getenv("STATUS_URL");
         String token = System.getenv("STATUS_TOKEN");
@@ -39,54 +18,54 @@ class Main {
         String owner = name.split("/")[0];
         GitLabApi client = new GitLabApi(url, token);
 
-        call("get project", () -> expect(client.getProjectApi().getProject(name).getPathWithNamespace(), name));
-        call("get project by number", () -> {
+        Calls.call("get project", () -> Calls.expect(client.getProjectApi().getProject(name).getPathWithNamespace(), name));
+        Calls.call("get project by number", () -> {
             Long number = client.getProjectApi().getProject(name).getId();
-            expect(client.getProjectApi().getProject(number).getPathWithNamespace(), name);
+            Calls.expect(client.getProjectApi().getProject(number).getPathWithNamespace(), name);
         });
-        call("get commit", () -> expect(client.getCommitsApi().getCommit(name, "main").getId(), sha));
-        call("report pending", () -> report(client, name, sha, CommitBuildState.PENDING, "build"));
-        call("report success", () -> report(client, name, sha, CommitBuildState.SUCCESS, "build"));
-        call("report others", () -> {
+        Calls.call("get commit", () -> Calls.expect(client.getCommitsApi().getCommit(name, "main").getId(), sha));
+        Calls.call("report pending", () -> report(client, name, sha, CommitBuildState.PENDING, "build"));
+        Calls.call("report success", () -> report(client, name, sha, CommitBuildState.SUCCESS, "build"));
+        Calls.call("report others", () -> {
             report(client, name, sha, CommitBuildState.SUCCESS, "lint");
             report(client, name, sha, CommitBuildState.SUCCESS, "test");
         });
-        call("status of the commit", () -> {
+        Calls.call("status of the commit", () -> {
             Commit commit = client.getCommitsApi().getCommit(name, sha);
-            expect(
+            Calls.expect(
                     List.of(commit.getStatus(), commit.getLastPipeline().getStatus().toString()),
                     List.of("success", "success"));
         });
-        call("list statuses, by pages", () -> expect(
+        Calls.call("list statuses, by pages", () -> Calls.expect(
                 client.getCommitsApi().getCommitStatuses(name, sha, new CommitStatusFilter(), 2).all().stream()
                         .map(CommitStatus::getName).sorted().toList(),
                 List.of("build", "lint", "test")));
-        call("list branches, by pages", () -> expect(
+        Calls.call("list branches, by pages", () -> Calls.expect(
                 client.getRepositoryApi().getBranches(name, 1).all().stream().map(Branch::getName).toList(),
                 List.of("feature/one", "main")));
-        call("get branch", () -> expect(
+        Calls.call("get branch", () -> Calls.expect(
                 client.getRepositoryApi().getBranch(name, "feature/one").getCommit().getId(), sha));
-        call("list tags", () -> expect(
+        Calls.call("list tags", () -> Calls.expect(
                 client.getTagsApi().getTags(name).stream().map(Tag::getName).toList(), List.of("v1.0")));
-        call("get user", () -> expect(client.getUserApi().getCurrentUser().getUsername(), owner));
-        call("get version", () -> expect(client.getVersion().getVersion().isEmpty(), false));
-        call("report on no commit", () -> {
+        Calls.call("get user", () -> Calls.expect(client.getUserApi().getCurrentUser().getUsername(), owner));
+        Calls.call("get version", () -> Calls.expect(client.getVersion().getVersion().isEmpty(), false));
+        Calls.call("report on no commit", () -> {
             try {
                 report(client, name, "e".repeat(40), CommitBuildState.SUCCESS, "build");
             } catch (GitLabApiException refusal) {
-                expect(refusal.getHttpStatus(), 404);
+                Calls.expect(refusal.getHttpStatus(), 404);
                 return;
             }
             throw new IllegalStateException("it is no refusal");
         });
-        System.exit(failed ? 1 : 0);
+        Calls.end();
     }
 
     private static void report(GitLabApi client, String name, String sha, CommitBuildState state, String context)
             throws GitLabApiException {
         CommitStatus status = new CommitStatus().withName(context).withTargetUrl("https://ci.example/1");
         CommitStatus saved = client.getCommitsApi().addCommitStatus(name, sha, state, status);
-        expect(List.of(saved.getStatus(), saved.getName()), List.of(state.toString(), context));
-        expect(saved.getAuthor().getUsername(), name.split("/")[0]);
+        Calls.expect(List.of(saved.getStatus(), saved.getName()), List.of(state.toString(), context));
+        Calls.expect(saved.getAuthor().getUsername(), name.split("/")[0]);
     }
 }

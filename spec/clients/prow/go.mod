@@ -46,3 +46,7 @@ require (
 	sigs.k8s.io/structured-merge-diff/v4 v4.2.3 // indirect
 	sigs.k8s.io/yaml v1.3.0 // indirect
 )
+
+require commit-status/calls v0.0.0
+
+replace commit-status/calls => ../calls

@@ -1,26 +1,10 @@
 """GitLab's API by python-gitlab."""
 
 import os
-import sys
 
 import gitlab
 
-FAILED = []
-
-
-def call(name, does):
-    """Prints what came of a call."""
-    try:
-        does()
-        print(f"ok {name}")
-    except Exception as error:  # whatever a client makes of an answer
-        FAILED.append(name)
-        print(f"FAIL {name}: {type(error).__name__}: {str(error).replace(chr(10), ' ')}")
-
-
-def expect(got, wanted):
-    if got != wanted:
-        raise AssertionError(f"it is {got!r}, not {wanted!r}")
+from calls import call, end, expect
 
 
 def main():
@@ -80,7 +64,7 @@ def main():
     call("get user", user)
     call("get version", lambda: expect(client.version()[0] != "unknown", True))
     call("report on no commit", refused)
-    sys.exit(1 if FAILED else 0)
+    end()
 
 
 main()

@@ -1,8 +1,8 @@
 // Gitea's API by forgejo-api.
-#[path = "../../call.rs"]
-mod call;
+#[path = "../../calls/calls.rs"]
+mod calls;
 
-use call::{expect, variable, Calls, Outcome};
+use calls::{expect, variable, Calls, Outcome};
 use forgejo_api::structs::{CommitStatusState, CreateStatusOption};
 use forgejo_api::{ApiErrorKind, Auth, Forgejo, ForgejoError};
 use url::Url;

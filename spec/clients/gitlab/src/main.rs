@@ -1,8 +1,8 @@
 // GitLab's API by the crate gitlab. It has the requests; what the answers are is the program's to say.
-#[path = "../../call.rs"]
-mod call;
+#[path = "../../calls/calls.rs"]
+mod calls;
 
-use call::{expect, variable, Calls, Outcome};
+use calls::{expect, variable, Calls, Outcome};
 use gitlab::api::projects::repository::branches::{Branch, Branches};
 use gitlab::api::projects::repository::commits::{Commit, CommitStatusState, CommitStatuses, CreateCommitStatus};
 use gitlab::api::projects::repository::tags::Tags;

@@ -1,8 +1,8 @@
 // GitHub's API by octocrab.
-#[path = "../../call.rs"]
-mod call;
+#[path = "../../calls/calls.rs"]
+mod calls;
 
-use call::{expect, variable, Calls, Outcome};
+use calls::{expect, variable, Calls, Outcome};
 use octocrab::models::repos::Object;
 use octocrab::models::{Status, StatusState};
 use octocrab::params::repos::Reference;

@@ -1,0 +1,3 @@
+module commit-status/calls
+
+go 1.21
