@@ -1,15 +1,16 @@
 import type { Load, LoadResult } from './load.js'
 import type { ServerProcess } from './processes.js'
-import { median, type Row, type Setting } from './setting.js'
+import { median, type Setting } from './setting.js'
 
 /** A server under a load. */
 export interface Loaded {
   readonly server: ServerProcess
   readonly load: Load
+  readonly warmSeconds?: number | undefined
 }
 
 /** What one of them came to. */
-interface Measured extends LoadResult {
+export interface Measured extends LoadResult {
   /** Microseconds of processor time for a request. */
   readonly processor: number
 }
@@ -18,7 +19,7 @@ interface Measured extends LoadResult {
 export async function sound(
   load: Load,
   server: ServerProcess,
-  { seconds }: Setting,
+  { seconds }: Pick<Setting, 'seconds'>,
   connections = 64,
 ): Promise<Measured> {
   const before = server.processorSeconds
@@ -28,41 +29,46 @@ export async function sound(
 }
 
 /**
- * Measures the service and its limits in turn, once all have been warmed up: whatever else the machine does hits all of
- * them alike. Medians of the rounds; the ratio is of processor time, which differs less from minute to minute than
- * throughput.
+ * Measures servers in turn, once all have been warmed up: whatever else the machine does hits all of them alike. Every
+ * other round goes the other way round.
  */
-export async function compare(
-  setting: Setting,
-  { ours, bare, composite }: { ours: Loaded; bare: Loaded; composite: Loaded | undefined },
-  { warmSeconds, connections = 64, to }: { warmSeconds: number; connections?: number; to: 'bare' | 'composite' },
-): Promise<Omit<Row, 'name' | 'goal' | 'reached'> & { ratio: number }> {
-  const limits = composite ? [bare, composite] : [bare]
-  await ours.load.run(ours.server.url, { seconds: warmSeconds, connections })
-  for (const { load, server } of limits) await load.run(server.url, { seconds: 1, connections })
+export async function inTurn(setting: Setting, loaded: readonly Loaded[], connections = 64): Promise<Rounds> {
+  for (const { load, server, warmSeconds: seconds = 2 } of loaded) await load.run(server.url, { seconds, connections })
   const rounds: Measured[][] = []
   for (let round = 1; round <= setting.rounds; round++) {
     const measured: Measured[] = []
-    for (const { load, server } of [ours, ...limits]) measured.push(await sound(load, server, setting, connections))
+    const indexes = loaded.map((_, index) => index)
+    for (const index of round % 2 === 1 ? indexes : indexes.toReversed()) {
+      const { load, server } = loaded[index] ?? {}
+      if (load && server) measured[index] = await sound(load, server, setting, connections)
+    }
     rounds.push(measured)
-    const [words, speeds] = [
-      measured.map(({ processor }) => processor.toFixed(1)),
-      measured.map(({ perSecond }) => Math.round(perSecond)),
-    ]
+    const words = measured.map(({ processor }) => processor.toFixed(1))
+    const speeds = measured.map(({ perSecond }) => Math.round(perSecond))
     setting.tell(`  round ${round}: ${words.join(' of ')} µs, ${speeds.join(' of ')} a second`)
   }
-  const of = (index: number, member: keyof Measured): number | undefined =>
-    index <= limits.length ? median(rounds.map((measured) => measured[index]?.[member] ?? NaN)) : undefined
-  const against = to === 'bare' ? 1 : 2
-  return {
-    ours: of(0, 'perSecond') ?? NaN,
-    limit: of(1, 'perSecond'),
-    composite: of(2, 'perSecond'),
-    processor: { ours: of(0, 'processor') ?? NaN, bare: of(1, 'processor'), composite: of(2, 'processor') },
-    ratio: median(rounds.map((measured) => (measured[against]?.processor ?? NaN) / (measured[0]?.processor ?? NaN))),
-    p50: of(0, 'p50'),
-    p99: of(0, 'p99'),
-    p999: of(0, 'p999'),
-    memory: ours.server.memory,
+  return new Rounds(rounds)
+}
+
+/** What servers came to in some rounds, by their place in line. */
+export class Rounds {
+  readonly #rounds: readonly (readonly Measured[])[]
+
+  constructor(rounds: readonly (readonly Measured[])[]) {
+    this.#rounds = rounds
+  }
+
+  /** The median of what is made of each round. */
+  median(of: (measured: readonly Measured[]) => number): number {
+    return median(this.#rounds.map(of))
+  }
+
+  of(index: number, member: keyof Measured): number {
+    return this.median((measured) => measured[index]?.[member] ?? NaN)
+  }
+
+  /** Processor time of one in terms of another's, which differs less from minute to minute than throughput. */
+  ratio(one: number, other: number): number {
+    return this.median((measured) => (measured[one]?.processor ?? NaN) / (measured[other]?.processor ?? NaN))
   }
 }

@@ -3,30 +3,31 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { join } from 'node:path'
 import { argv } from 'node:process'
 import { Level } from 'level'
+import { LRUCache } from 'lru-cache'
+import { cacheShares } from '../../lib/contracts/cache-shares.js'
+import { openedCommits } from './opened-commits.js'
+import type { Recorded, Work } from './processes.js'
 
-// What node:http can do with the same raw operations on files and LevelDB, and nothing around them, in a process of its
-// own. A list: two synchronous stats, and where lists are not in memory one scan. A report: two stats, and with what
-// arrives meanwhile one getMany and one batch that is fsynced.
+// What any service that is right must do, and nothing around it, in a process of its own. A list: two synchronous
+// stats, and where lists are not in memory one scan; where nothing is known beforehand, the commit is confirmed by
+// libgit2 and its list read, and both are remembered. A report: two stats, that confirmation, and with what arrives
+// meanwhile one getMany and one batch that is fsynced.
 
-interface Canned {
-  readonly status: number
-  readonly headers: Record<string, string>
-  readonly body: string
-}
-
-interface Work {
+interface Task extends Work {
   readonly repositories: string
   /** A copy of the service's. */
   readonly store: string
-  readonly scans: boolean
-  readonly get: Canned | undefined
-  readonly post: Canned | undefined
+  readonly get: Recorded | undefined
+  readonly post: Recorded | undefined
 }
 
-const { repositories, store, scans, get, post } = JSON.parse(argv[2] ?? '{}') as Work
+const { repositories, store, scans = false, remembers, get, post } = JSON.parse(argv[2] ?? '{}') as Task
 const level = new Level(store)
 await level.open()
 const body = Buffer.from(get?.body ?? '')
+const shares = cacheShares(remembers)
+const lists = new LRUCache<string, Buffer>({ maxSize: shares.lists, sizeCalculation: ({ length }) => length + 500 })
+const confirm = remembers === undefined ? undefined : openedCommits(shares.commits)
 
 /** What a report writes. */
 const value = 'x'.repeat(300)
@@ -51,40 +52,64 @@ async function write(): Promise<void> {
   isWriting = false
 }
 
-function look(name: string): void {
-  const directory = join(repositories, `${name}.git`)
+function look(directory: string): void {
   statSync(join(directory, 'git-daemon-export-ok'), { throwIfNoEntry: false })
   statSync(join(directory, 'objects'), { throwIfNoEntry: false })
 }
 
-async function scan(prefix: string, response: ServerResponse): Promise<void> {
+async function scan(prefix: string): Promise<Buffer> {
   const iterator = level.iterator({ gte: prefix, lt: `${prefix}\uffff` })
   const entries = await iterator.nextv(32)
   await iterator.close()
-  const found = Buffer.from(entries.map(([, value]) => value).join())
+  return Buffer.from(entries.map(([, value]) => value).join())
+}
+
+function send(response: ServerResponse, found: Buffer): void {
   response.writeHead(200, { ...get?.headers, 'content-length': String(found.length) })
   response.end(found)
+}
+
+async function read(prefix: string, response: ServerResponse, confirmed: Promise<void> | undefined): Promise<void> {
+  await confirmed
+  const found = await scan(prefix)
+  if (confirm) lists.set(prefix, found)
+  send(response, found)
+}
+
+function list(prefix: string, response: ServerResponse, confirmed: Promise<void> | undefined): void {
+  const known = confirm && !confirmed ? lists.get(prefix) : undefined
+  if (known) send(response, known)
+  else if (confirm || scans) void read(prefix, response, confirmed)
+  else {
+    response.writeHead(get?.status ?? 200, get?.headers)
+    response.end(body)
+  }
+}
+
+function save(prefix: string, text: string, response: ServerResponse): void {
+  const { context } = JSON.parse(text) as { context: string }
+  waiting.push({ key: `${prefix}${context}`, response })
+  if (!isWriting) void write()
 }
 
 function answer(request: IncomingMessage, response: ServerResponse): void {
   // Of the API, or of a page.
   const [, , owner = '', repo = '', kind, id = ''] = String(request.url).replace('/api/v1', '').split('/')
   const name = `${owner}/${repo}`
-  look(name)
+  const directory = `${join(repositories, name)}.git`
+  look(directory)
+  const prefix = `${name}/${id}/`
+  const confirmed = confirm?.(directory, id)
   if (kind === 'commits') {
-    if (scans) void scan(`${name}/${id}/`, response)
-    else {
-      response.writeHead(get?.status ?? 200, get?.headers)
-      response.end(body)
-    }
+    list(prefix, response, confirmed)
     return
   }
   const chunks: Buffer[] = []
   request.on('data', (chunk: Buffer) => chunks.push(chunk))
   request.on('end', () => {
-    const { context } = JSON.parse(Buffer.concat(chunks).toString()) as { context: string }
-    waiting.push({ key: `${name}/${id}/${context}`, response })
-    if (!isWriting) void write()
+    const text = Buffer.concat(chunks).toString()
+    if (confirmed) void confirmed.then(() => save(prefix, text, response))
+    else save(prefix, text, response)
   })
 }
 

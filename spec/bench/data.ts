@@ -24,7 +24,7 @@ export interface MadeRepository {
   readonly commits: readonly string[]
 }
 
-/** Makes a repository with so many commits in so many packs, unless it is there. */
+/** Makes a repository with so many commits in so many packs (0: each in a file of its own), unless it is there. */
 export async function makeRepositoryOf(
   folder: string,
   name: string,
@@ -39,18 +39,24 @@ export async function makeRepositoryOf(
     await git('init', '--quiet', '--bare', '--initial-branch=main', directory)
     writeFileSync(join(directory, 'git-daemon-export-ok'), '')
     const ids: string[][] = []
-    for (let pack = 0; pack < packs; pack++) ids.push(await importCommits(directory, pack, Math.ceil(commits / packs)))
+    const times = Math.max(1, packs)
+    for (let pack = 0; pack < times; pack++)
+      ids.push(await importCommits(directory, pack, Math.ceil(commits / times), packs === 0))
     writeFileSync(list, ids.flat().join('\n'))
   }
   return { name, commits: readFileSync(list, 'utf8').split('\n') }
 }
 
-/** Commits without parents, as one pack. */
-async function importCommits(directory: string, pack: number, count: number): Promise<string[]> {
+/**
+ * Commits without parents, as one pack.
+ * @param isLoose whether each becomes a file of its own
+ */
+async function importCommits(directory: string, pack: number, count: number, isLoose: boolean): Promise<string[]> {
   const marks = join(directory, 'marks')
+  const setting = `fastimport.unpackLimit=${isLoose ? 2 * count : 0}`
   const importer = spawn(
     'git',
-    ['-C', directory, '-c', 'fastimport.unpackLimit=0', 'fast-import', '--quiet', '--force', `--export-marks=${marks}`],
+    ['-C', directory, '-c', setting, 'fast-import', '--quiet', '--force', `--export-marks=${marks}`],
     { stdio: ['pipe', 'inherit', 'inherit'] },
   )
   const ended = once(importer, 'exit')

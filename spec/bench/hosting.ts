@@ -12,6 +12,9 @@ export interface Hosting extends Place {
 
 const COMMITS = 20
 
+/** How a repository has its commits: each in a file, or all in a pack. */
+export type Objects = 'loose' | 'packed'
+
 /** File systems allow only so many links to one file (ext4 65,000): after so many it is copied anew. */
 const MAX_LINKS = 10_000
 
@@ -22,16 +25,22 @@ const OWNER_HAS = 100
  * Makes a git server, unless it is there: folders of their own for each repository, and the files linked.
  * @param reported commits of each repository that have ten statuses
  */
-export async function hostingOf({ folder, tell }: Setting, count: number, reported: number): Promise<Hosting> {
-  const repositories = join(folder, `hosting-${count}`)
+export async function hostingOf(
+  { folder, tell }: Setting,
+  count: number,
+  reported: number,
+  objects: Objects = 'packed',
+): Promise<Hosting> {
+  const repositories = join(folder, `hosting-${count}-${objects}`)
   const store = join(folder, `hosting-store-${count}-${reported}`)
-  const { commits } = await makeRepositoryOf(join(folder, 'hosting-template'), 'alice/hello', COMMITS)
+  const template = join(folder, `hosting-template-${objects}`)
+  const { commits } = await makeRepositoryOf(template, 'alice/hello', COMMITS, objects === 'packed' ? 1 : 0)
   const names = Array.from({ length: count }, (_, index) => `owner-${Math.floor(index / OWNER_HAS)}/repo-${index}`)
   if (!existsSync(`${repositories}.made`)) {
     tell(`making ${count} repositories`)
     rmSync(repositories, { recursive: true, force: true })
-    const template = new Template(join(folder, 'hosting-template/alice/hello.git'), join(repositories, '.links'))
-    for (const name of names) template.make(join(repositories, `${name}.git`))
+    const made = new Template(join(template, 'alice/hello.git'), join(repositories, '.links'))
+    for (const name of names) made.make(join(repositories, `${name}.git`))
     writeFileSync(`${repositories}.made`, '')
   }
   if (!existsSync(`${store}.made`)) {
@@ -40,7 +49,7 @@ export async function hostingOf({ folder, tell }: Setting, count: number, report
     await fill(store, names, commits.slice(0, reported), () => undefined)
     writeFileSync(`${store}.made`, '')
   }
-  return { repositories, store, names, commits: commits.slice(0, reported) }
+  return { repositories, store, names, commits }
 }
 
 /** A bare repository to make others of. */

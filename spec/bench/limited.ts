@@ -1,30 +1,29 @@
-import { cpSync, rmSync } from 'node:fs'
-import { compare } from './comparison.js'
+import { rmSync } from 'node:fs'
+import { inTurn, type Loaded } from './comparison.js'
 import type { Place } from './data.js'
 import { Load, type LoadRequest } from './load.js'
-import { record, ServerProcess, type Recorded } from './processes.js'
+import { record, ServerProcess, type Recorded, type Work } from './processes.js'
+import { copyStore, type Services } from './services.js'
 import type { Row, Setting } from './setting.js'
 
 /** What the service is to be measured by beside its limits. */
-export interface Question {
+export interface Question extends Work {
   readonly name: string
   readonly requests: readonly LoadRequest[]
   readonly token?: string | undefined
-  /** The least share of a limit's processor time. */
-  readonly least: number
-  /** The limit that `least` is about: the bare server, unless given. */
-  readonly to?: 'bare' | 'composite'
+  /** The least that composite takes of our processor time. */
+  readonly least?: number
+  /** The most microseconds that a request takes. */
+  readonly most?: number
   /** Whether each list is asked for with the entity tag that it has. */
   readonly conditional?: boolean
-  /** Whether lists do not fit into the memory. */
-  readonly scans?: boolean
-  readonly connections?: number
   readonly warmSeconds?: number
 }
 
 /** Measures a service on a place beside a bare server that answers the same and one that does the same on files. */
-export async function limited(setting: Setting, place: Place, ours: ServerProcess, asked: Question): Promise<Row> {
-  const { name, requests, token, least, to = 'bare', conditional = false, scans = false, warmSeconds = 2 } = asked
+export async function limited(setting: Setting, place: Place, services: Services, asked: Question): Promise<Row> {
+  const { name, requests, token, least, most, conditional = false, scans, remembers, warmSeconds } = asked
+  const { ours, against } = services
   const authorization = token === undefined ? {} : { Authorization: `Bearer ${token}` }
   const answerTo = async (method: string): Promise<Recorded | undefined> => {
     const sample = requests.find((one) => one.method === method)
@@ -37,21 +36,41 @@ export async function limited(setting: Setting, place: Place, ours: ServerProces
   const canned =
     conditional && get ? { status: 304, headers: { ...get.headers, 'content-length': '0' }, body: '' } : get
   const store = `${place.store}.composite`
-  rmSync(store, { recursive: true, force: true })
-  cpSync(place.store, store, { recursive: true, filter: (source) => !/(?:\/LOCK|\/admin)$/.test(source) })
+  copyStore(place.store, store)
   const bare = await ServerProcess.limit(canned, post)
-  const composite = await ServerProcess.composite({ repositories: place.repositories, store, scans, get: canned, post })
+  const { repositories } = place
+  const composite = await ServerProcess.composite({ repositories, store, scans, remembers, get: canned, post })
   try {
     const load = new Load(`${store}.requests`, requests, { ...authorization, ...condition })
-    const servers = {
-      ours: { server: ours, load },
-      bare: { server: bare, load },
-      composite: { server: composite, load },
+    // What the limits know beforehand they need not be asked for.
+    const warmLimit = remembers === undefined ? 1 : warmSeconds
+    const loaded: Loaded[] = [
+      { server: ours, load, warmSeconds },
+      { server: bare, load, warmSeconds: 1 },
+      { server: composite, load, warmSeconds: warmLimit },
+      ...(against ? [{ server: against, load, warmSeconds }] : []),
+    ]
+    const rounds = await inTurn(setting, loaded)
+    const [ratio, processor] = [rounds.ratio(2, 0), rounds.of(0, 'processor')]
+    return {
+      name,
+      processor: {
+        ours: processor,
+        bare: rounds.of(1, 'processor'),
+        composite: rounds.of(2, 'processor'),
+        against: against && rounds.of(3, 'processor'),
+      },
+      ours: rounds.of(0, 'perSecond'),
+      limit: rounds.of(1, 'perSecond'),
+      composite: rounds.of(2, 'perSecond'),
+      ratio,
+      p50: rounds.of(0, 'p50'),
+      p99: rounds.of(0, 'p99'),
+      p999: rounds.of(0, 'p999'),
+      memory: ours.memory,
+      goal: least !== undefined ? `≥ ${least} of composite` : most !== undefined ? `≤ ${most} µs` : '',
+      reached: ratio >= (least ?? 0) && processor <= (most ?? Infinity),
     }
-    const connections = asked.connections ?? 64
-    const row = await compare(setting, servers, { warmSeconds, connections, to })
-    const goal = least > 0 ? `≥ ${least}${to === 'composite' ? ' of composite' : ''}` : ''
-    return { name, ...row, goal, reached: row.ratio >= least }
   } finally {
     await Promise.all([bare.end(), composite.end()])
     rmSync(store, { recursive: true, force: true })

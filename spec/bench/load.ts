@@ -23,14 +23,29 @@ export interface LoadResult {
   readonly requests: number
 }
 
-/** Requests to send again and again, in a file. */
+/** In which order requests are sent; where it is not `random`, each run goes on behind the one before. */
+export type Order = 'random' | 'in turn' | 'once'
+
+/** Requests to send, in a file. */
 export class Load {
   readonly #file: string
+  readonly #count: number
   readonly #headers: Readonly<Record<string, string>>
+  readonly #order: Order
+  /** How many have been sent to each server. */
+  readonly #sent = new Map<string, number>()
 
-  constructor(file: string, requests: readonly LoadRequest[], headers: Readonly<Record<string, string>> = {}) {
+  /** @param order `once`: a run that finds too few requests rejects */
+  constructor(
+    file: string,
+    requests: readonly LoadRequest[],
+    headers: Readonly<Record<string, string>> = {},
+    order: Order = 'random',
+  ) {
     this.#file = file
+    this.#count = requests.length
     this.#headers = headers
+    this.#order = order
     writeFileSync(file, requests.map(({ method, path, body = '' }) => `${method}\t${path}\t${body}\n`).join(''))
   }
 
@@ -40,12 +55,13 @@ export class Load {
     { seconds, connections = 64 }: { seconds: number; connections?: number },
   ): Promise<LoadResult> {
     const script = fileURLToPath(new URL('load.lua', import.meta.url))
+    const before = this.#sent.get(url) ?? 0
+    const from = this.#order === 'random' ? 'any' : String(before % this.#count)
     const headers = Object.entries(this.#headers).flat()
-    const { stdout } = await promisify(execFile)(
-      'wrk',
-      ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', script, url, '--', this.#file, ...headers],
-      { maxBuffer: 1 << 24 },
-    )
+    const options = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', script, url]
+    const { stdout } = await promisify(execFile)('wrk', [...options, '--', this.#file, from, ...headers], {
+      maxBuffer: 1 << 24,
+    })
     const line = stdout.split('\n').find((text) => text.startsWith('{')) ?? '{}'
     const {
       requests = 0,
@@ -54,7 +70,11 @@ export class Load {
       p99 = 0,
       p999 = 0,
       failed = 0,
-    } = JSON.parse(line) as Partial<Record<'requests' | 'microseconds' | 'p50' | 'p99' | 'p999' | 'failed', number>>
+      sent = 0,
+    } = JSON.parse(line) as Partial<Record<string, number>>
+    this.#sent.set(url, before + sent)
+    if (this.#order === 'once' && before + sent > this.#count)
+      throw new Error(`${this.#count} requests are too few: the machine is faster than the load was made for`)
     return {
       perSecond: (requests * 1_000_000) / microseconds,
       p50: p50 / 1000,

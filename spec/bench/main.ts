@@ -14,6 +14,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '3' },
     statuses: { type: 'string', default: '10000000' },
+    against: { type: 'string' },
     folder: { type: 'string', default: fileURLToPath(new URL('../../build/bench', import.meta.url)) },
   },
 })
@@ -26,6 +27,7 @@ const setting = {
   rounds: Number(values.rounds),
   seconds: Number(values.seconds),
   statuses: Number(values.statuses),
+  against: values.against,
   tell,
 }
 for (const measure of cases.filter(({ name }) => name.includes(values.only))) {
@@ -34,21 +36,36 @@ for (const measure of cases.filter(({ name }) => name.includes(values.only))) {
 }
 tell('')
 
-const heads = ['case', 'µs', 'bare', 'composite', 'ratio', 'a second', 'bare', 'composite', 'p50 ms', 'p99', 'p99.9']
+const columns: readonly (readonly [string, (row: Row) => number | undefined])[] = [
+  ['µs', ({ processor }) => processor?.ours],
+  ...(values.against === undefined ? [] : [['against', ({ processor }: Row) => processor?.against] as const]),
+  ['bare', ({ processor }) => processor?.bare],
+  ['composite', ({ processor }) => processor?.composite],
+  ['beside', ({ processor }) => processor?.beside],
+  ['ratio', ({ ratio }) => ratio],
+  ['a second', ({ ours }) => ours],
+  ['bare', ({ limit }) => limit],
+  ['composite', ({ composite }) => composite],
+  ['p50 ms', ({ p50 }) => p50],
+  ['p99', ({ p99 }) => p99],
+  ['p99.9', ({ p999 }) => p999],
+  ['stall ms', ({ stall }) => stall],
+  ['MB', ({ memory }) => memory && memory / 1_000_000],
+]
 const table = new Table({
-  head: [...heads, 'stall ms', 'MB', 'goal', ''],
+  head: ['case', ...columns.map(([head]) => head), 'goal', ''],
   style: { head: [], border: [] },
-  colAligns: ['left', ...Array.from({ length: 12 }, () => 'right' as const), 'left', 'left'],
+  colAligns: ['left', ...columns.map(() => 'right' as const), 'left', 'left'],
 })
-for (const { name, processor, goal, reached, ...row } of rows)
+for (const row of rows) {
+  const { name, goal, reached } = row
   table.push([
     name,
-    ...[processor?.ours, processor?.bare, processor?.composite, row.ratio].map(figure),
-    ...[row.ours, row.limit, row.composite].map(figure),
-    ...[row.p50, row.p99, row.p999, row.stall, row.memory && row.memory / 1_000_000].map(figure),
+    ...columns.map(([, of]) => figure(of(row))),
     goal,
     goal === '' ? '' : reached ? 'reached' : 'missed',
   ])
+}
 console.log(table.toString())
 const results = join(folder, 'results.json')
 writeFileSync(results, `${JSON.stringify(rows, null, 2)}\n`)

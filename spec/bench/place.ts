@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Report } from '../../lib/domain/commit-status.js'
 import { fillStore, makeRepositoryOf, realisticReport, type MadeRepository, type Place } from './data.js'
 import type { LoadRequest } from './load.js'
 import { command, ServerProcess } from './processes.js'
@@ -34,26 +35,40 @@ export async function placeOf(
   return { ...place, repository }
 }
 
-export async function running(
+/** The same, with a token of the owner. */
+export async function placeWithToken(
   setting: Setting,
   commits: number,
   options?: { isPublic: boolean },
-  settings: Readonly<Record<string, string>> = {},
-): Promise<Running> {
+): Promise<Omit<Running, 'server'>> {
   const place = await placeOf(setting, commits, options)
-  const token = (await command(place, 'token', 'create', 'alice')).split('\n').at(-1) ?? ''
-  return { ...place, token, server: await ServerProcess.service(place, settings) }
+  return { ...place, token: await tokenOf(place, 'alice') }
+}
+
+export async function running(setting: Setting, commits: number): Promise<Running> {
+  const place = await placeWithToken(setting, commits)
+  return { ...place, server: await ServerProcess.service(place) }
+}
+
+/** A new token of a user. */
+export async function tokenOf(place: Place, user: string): Promise<string> {
+  return (await command(place, 'token', 'create', user)).split('\n').at(-1) ?? ''
 }
 
 export function list(sha: string, name = 'alice/hello'): LoadRequest {
   return { method: 'GET', path: `/api/v1/repos/${name}/commits/${sha}/statuses` }
 }
 
-export function report(sha: string, index: number, name = 'alice/hello'): LoadRequest {
+export function report(
+  sha: string,
+  index: number,
+  name = 'alice/hello',
+  more: Partial<Pick<Report, 'state'>> = {},
+): LoadRequest {
   return {
     method: 'POST',
     path: `/api/v1/repos/${name}/statuses/${sha}`,
-    body: JSON.stringify(realisticReport(index)),
+    body: JSON.stringify({ ...realisticReport(index), ...more }),
   }
 }
 

@@ -1,12 +1,21 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Place } from './data.js'
 
 const executable = fileURLToPath(new URL('../../scripts/commit-status', import.meta.url))
+
+/** What composite does for a list besides two stats. */
+export interface Work {
+  /** One scan: lists are not in memory. */
+  readonly scans?: boolean | undefined
+  /** Confirms the commit and reads the list once, and keeps both within the shares of so many megabytes. */
+  readonly remembers?: number | undefined
+}
 
 /** A server in a process of its own. */
 export class ServerProcess {
@@ -18,9 +27,16 @@ export class ServerProcess {
     this.#child = child
   }
 
-  /** The service, as `npm start` runs it. */
-  static async service(place: Place, settings: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
-    const child = spawn(executable, ['serve'], {
+  /**
+   * The service, as `npm start` runs it.
+   * @param checkout another one, which has been set up
+   */
+  static async service(
+    place: Place,
+    settings: Readonly<Record<string, string>> = {},
+    checkout?: string,
+  ): Promise<ServerProcess> {
+    const child = spawn(checkout === undefined ? executable : join(checkout, 'scripts/commit-status'), ['serve'], {
       env: { ...process.env, ...variables(place), COMMIT_STATUS_LOG_LEVEL: 'warn', ...settings },
       stdio: ['ignore', 'inherit', 'pipe'],
     })
@@ -37,7 +53,7 @@ export class ServerProcess {
 
   /** One that does the same on files and LevelDB besides: see composite.ts. */
   static async composite(
-    work: Place & { readonly scans: boolean; readonly get: Recorded | undefined; readonly post: Recorded | undefined },
+    work: Place & Work & { readonly get: Recorded | undefined; readonly post: Recorded | undefined },
   ): Promise<ServerProcess> {
     return await ServerProcess.#program('composite.ts', work)
   }

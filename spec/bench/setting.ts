@@ -6,16 +6,22 @@ export interface Setting {
   readonly seconds: number
   /** Of the large store. */
   readonly statuses: number
+  /** Another checkout of the service, measured beside this one. */
+  readonly against?: string | undefined
   readonly tell: (text: string) => void
 }
 
 /** What was measured of the service, and of what bounds it. */
 export interface Figures {
   readonly ours: number
+  /** The service of the other checkout. */
+  readonly against?: number | undefined
   /** A bare `node:http` server that answers the same bytes. */
   readonly bare?: number | undefined
   /** That with the same raw operations on files and LevelDB. */
   readonly composite?: number | undefined
+  /** Other requests to the same service, which `goal` names. */
+  readonly beside?: number | undefined
 }
 
 /** One line of the table. */
