@@ -1,8 +1,10 @@
 import { duringCommands, statusList } from './command-cases.js'
 import { compatibleCase } from './compatible.js'
 import { contextsCase } from './contexts-case.js'
+import { firstLooks, pushesCase } from './first-time-cases.js'
 import { hostingCases } from './hosting-cases.js'
 import { largeStore } from './large-store.js'
+import { layoutsCase } from './layout-cases.js'
 import { firstConfirmation, flood } from './look-up-cases.js'
 import { postgresCase } from './postgres.js'
 import type { Case } from './setting.js'
@@ -12,6 +14,9 @@ import { shareCases } from './share-cases.js'
 export const cases: readonly Case[] = [
   ...shareCases,
   ...hostingCases,
+  firstLooks,
+  pushesCase,
+  layoutsCase,
   compatibleCase,
   contextsCase,
   flood,
