@@ -13,12 +13,15 @@ export class GrantPolicy implements MaybeSync<AccessPolicy> {
   }
 
   access(user: string, repository: RepositoryName): MaybePromise<Access> {
-    const own: Access = user === repository.owner ? 'write' : 'none'
     const grants = this.#store.of(user, repository)
-    return grants instanceof Promise ? grants.then((known) => highest(own, known)) : highest(own, grants)
+    return grants instanceof Promise
+      ? grants.then((known) => granted(user, repository, known))
+      : granted(user, repository, grants)
   }
 }
 
-function highest(own: Access, grants: readonly Grant[]): Access {
+/** @param grants those that give the user something on the repository */
+export function granted(user: string, { owner }: RepositoryName, grants: readonly Pick<Grant, 'access'>[]): Access {
+  const own: Access = user === owner ? 'write' : 'none'
   return grants.reduce<Access>((access, grant) => higher(access, grant.access), own)
 }

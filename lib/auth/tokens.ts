@@ -124,20 +124,21 @@ export class Tokens implements MaybeSync<Authenticator> {
   }
 
   authenticate(token: string): MaybePromise<Identity | undefined> {
-    const digest = digestToken(this.#prefix, token)
+    const digest = this.digestOf(token)
     if (!digest) return undefined
     const known = this.#store.get(digest.id)
     return known instanceof Promise
-      ? known.then((record) => this.#identity(digest, record))
-      : this.#identity(digest, known)
+      ? known.then((record) => this.identityOf(digest, record))
+      : this.identityOf(digest, known)
   }
 
-  /** The id that a token is listed and revoked by, as far as a text can be one. */
-  idOf(token: string): string | undefined {
-    return digestToken(this.#prefix, token)?.id
+  /** What a token is looked up, listed and revoked by, as far as a text can be one. */
+  digestOf(token: string): TokenDigest | undefined {
+    return digestToken(this.#prefix, token)
   }
 
-  #identity(digest: TokenDigest, record: TokenRecord | undefined): Identity | undefined {
+  /** @param record the token of this id, where there is one now */
+  identityOf(digest: TokenDigest, record: TokenRecord | undefined): Identity | undefined {
     if (!record || !timingSafeEqual(Buffer.from(record.digest), Buffer.from(digest.digest))) return undefined
     // As it may be of a time when more names could be given.
     if (record.user === HOST_USER) return undefined

@@ -13,6 +13,13 @@ export function higher(one: Access, other: Access): Access {
   return atLeast(one, other) ? one : other
 }
 
+/** The right of a user on a repository, apart from its being public, as it was at one moment. */
+export interface KnownRight {
+  /** `owner/repo` */
+  readonly repository: string
+  readonly access: Access
+}
+
 /** Which rights users have. Replaceable by a host that has its own users. */
 export interface AccessPolicy {
   /**

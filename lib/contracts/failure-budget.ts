@@ -1,3 +1,7 @@
+import type { MaybePromise } from '../concurrency/maybe-promise.js'
+import type { RepositoryName } from '../domain/repository-name.js'
+import type { Grant, TokenRecord } from './records.js'
+
 /**
  * How many wrong log-ins a client may make. git and the API share one budget for each client. A success gives nothing
  * back; failures expire with their window. Replaceable by a host that counts in another place.
@@ -15,4 +19,26 @@ export interface FailureBudget {
    *   same time, those past the budget are refused
    */
   recordFailure(address: string): Promise<number>
+}
+
+/** Who logs in with a token, as it was known at one moment. */
+export interface StoredLogIn {
+  /** As `FailureBudget.retryAfter`; where it is not 0, nothing is said of the rest. */
+  readonly retryAfter: number
+  /** Absent: there is none of this id. */
+  readonly token?: TokenRecord
+  /** What grants give the token's user on the repository. */
+  readonly granted: readonly Pick<Grant, 'access'>[]
+  /** As `retryAfter`, later: at once, unless some of those who have failed here had not been counted at that moment. */
+  readonly latest: () => MaybePromise<number>
+}
+
+/** A budget that is kept beside tokens and grants, so that all it takes to know who asks is read in one go. */
+export interface StoredFailureBudget extends FailureBudget {
+  /**
+   * Reads the failures of a client, a token, and the grants of the token's user.
+   * @param repository on which there may be grants; `undefined`: none are read
+   * @throws StoreUnavailable
+   */
+  logIn(address: string, tokenId: string, repository: RepositoryName | undefined): Promise<StoredLogIn>
 }

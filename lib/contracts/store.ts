@@ -3,7 +3,7 @@ import type { ObjectId } from '../domain/object-id.js'
 import type { RepositoryName } from '../domain/repository-name.js'
 import type { SentList } from '../domain/status-list.js'
 import type { MaybePromise, MaybeSync } from '../concurrency/maybe-promise.js'
-import type { FailureBudget } from './failure-budget.js'
+import type { FailureBudget, StoredFailureBudget } from './failure-budget.js'
 import type { Grant, GrantKey, SavedStatus, TokenRecord, TokenUse } from './records.js'
 import type { SignInStore } from './sign-in-store.js'
 import type { StoreContents, StoreMaintenance } from './store-administration.js'
@@ -38,7 +38,7 @@ export interface Store {
   failureBudget?(
     limits: { readonly limit: number; readonly windowSeconds: number },
     memory: MaybeSync<FailureBudget>,
-  ): FailureBudget
+  ): StoredFailureBudget
 
   /**
    * Links that sign people in and their sessions, for all instances that share the store, where several may; absent:

@@ -102,7 +102,7 @@ export async function assemble(
 
   const shares = cacheShares(options.cache?.megabytes)
   const dependencies = await openDependencies(options, rights, logger, meter, partMilliseconds, shares)
-  const { store, tokens, authenticator, failures } = dependencies
+  const { store, tokens, authenticator, failures, logIns } = dependencies
   const commits = new CommitFinder({ comparesIdentities: dependencies.folder !== undefined })
   const git = new GitProcesses({ logger })
   const refs = new Refs(git, meter, shares.refs)
@@ -117,8 +117,8 @@ export async function assemble(
   meter.gauge('waits', () => watchers.size)
   const lists = new StatusLists({ ...dependencies, ...found, logger, maxContexts })
   const reports = new StatusReports({ ...dependencies, ...found, watchers, events, logger, meter, maxContexts })
-  const tokenId = options.authenticator ? undefined : (token: string) => tokens.idOf(token)
-  const authentication = new Authentication({ authenticator, failures, clientAddress, tokenId, meter })
+  const tokenId = options.authenticator ? undefined : (token: string) => tokens.digestOf(token)?.id
+  const authentication = new Authentication({ authenticator, failures, logIns, clientAddress, tokenId, meter })
   const inFlight = new InFlight(limits.requests ?? defaultOf('limits.requests'), logger)
   const maxSeconds = limits.waitSeconds ?? defaultOf('limits.waitSeconds')
   const longPolling = new LongPolling({ watchers, inFlight, maxSeconds })

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { defaultOf } from '../../config/settings.js'
 import type { CommandPolicy } from '../auth/command-policy.js'
 import { GrantPolicy } from '../auth/grants.js'
+import { LogIns } from '../auth/log-ins.js'
 import { MemoryFailureBudget } from '../auth/memory-failure-budget.js'
 import { Tokens } from '../auth/tokens.js'
 import { StartError } from '../errors.js'
@@ -12,7 +13,7 @@ import type { Authenticator } from '../contracts/authenticator.js'
 import type { CacheShares } from '../contracts/cache-shares.js'
 import { systemClock, type Clock } from '../contracts/clock.js'
 import type { MaybeSync } from '../concurrency/maybe-promise.js'
-import type { FailureBudget } from '../contracts/failure-budget.js'
+import type { FailureBudget, StoredFailureBudget } from '../contracts/failure-budget.js'
 import type { Logger } from '../contracts/logger.js'
 import type { Meter } from '../contracts/meter.js'
 import type { Repositories } from '../contracts/repositories.js'
@@ -37,6 +38,8 @@ export interface Dependencies {
   readonly store: WholeStore
   readonly failures: MaybeSync<FailureBudget>
   readonly authenticator: MaybeSync<Authenticator>
+  /** In place of the two, where both are the store's. */
+  readonly logIns: LogIns | undefined
   /** Those of the store, whether or not the service takes them. */
   readonly tokens: Tokens
   readonly policy: MaybeSync<AccessPolicy>
@@ -75,18 +78,22 @@ export async function openDependencies(
   const tokens = new Tokens({ store: store.tokens, prefix, maxTokens: most, clock, logger })
   const folder = repositories instanceof RepositoryFolder ? repositories : undefined
   const rights = setting && folder && openRights(setting, { folder, logger, cacheBytes: shares.grants })
+  const { authFailures } = options
+  const { budget, shared } = isBudget(authFailures)
+    ? { budget: guardFailureBudget(authFailures, guard('authFailures')) }
+    : budgetsOf(store, authFailures)
+  const policy = options.accessPolicy
+    ? guardAccessPolicy(options.accessPolicy, guard('accessPolicy'))
+    : (rights ?? new GrantPolicy(store.grants))
   return {
     repositories,
     folder,
     store,
-    failures: isBudget(options.authFailures)
-      ? guardFailureBudget(options.authFailures, guard('authFailures'))
-      : budgetOf(store, options.authFailures),
+    failures: shared ?? budget,
     authenticator: options.authenticator ? guardAuthenticator(options.authenticator, guard('authenticator')) : tokens,
+    logIns: shared && !options.authenticator ? new LogIns(shared, tokens, policy instanceof GrantPolicy) : undefined,
     tokens,
-    policy: options.accessPolicy
-      ? guardAccessPolicy(options.accessPolicy, guard('accessPolicy'))
-      : (rights ?? new GrantPolicy(store.grants)),
+    policy,
     rights,
     clock,
   }
@@ -103,15 +110,15 @@ async function repositoryFolder(path: string, topOwner = defaultOf('topOwner')):
   return new RepositoryFolder(path, { topOwner })
 }
 
-function budgetOf(
+function budgetsOf(
   store: WholeStore,
   {
     limit = defaultOf('authFailures.limit'),
     windowSeconds = defaultOf('authFailures.windowSeconds'),
   }: { limit?: number; windowSeconds?: number } = {},
-): MaybeSync<FailureBudget> {
-  const memory = new MemoryFailureBudget({ limit, windowSeconds })
-  return store.failureBudget?.({ limit, windowSeconds }, memory) ?? memory
+): { readonly budget: MaybeSync<FailureBudget>; readonly shared?: StoredFailureBudget | undefined } {
+  const budget = new MemoryFailureBudget({ limit, windowSeconds })
+  return { budget, shared: store.failureBudget?.({ limit, windowSeconds }, budget) }
 }
 
 function isBudget(option: CommitStatusOptions['authFailures']): option is FailureBudget {

@@ -1,10 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import { FailedLogIn, ServiceError } from '../errors.js'
 import type { Authenticator, Identity } from '../contracts/authenticator.js'
+import type { LogIn, LogIns } from '../auth/log-ins.js'
 import { chain, type MaybePromise, type MaybeSync } from '../concurrency/maybe-promise.js'
 import type { FailureBudget } from '../contracts/failure-budget.js'
 import type { Meter } from '../contracts/meter.js'
 import { limitsOf } from '../contracts/token-limits.js'
+import type { RepositoryName } from '../domain/repository-name.js'
 import type { Caller } from '../service/repository-access.js'
 import { headerValues } from './header-values.js'
 
@@ -20,6 +22,8 @@ export type ReadCredentials = (request: IncomingMessage) => { readonly token?: s
 export interface AuthenticationDependencies {
   readonly authenticator: MaybeSync<Authenticator>
   readonly failures: MaybeSync<FailureBudget>
+  /** In place of asking the two above, where all of it is found at once. */
+  readonly logIns?: LogIns | undefined
   readonly clientAddress: (request: IncomingMessage) => string
   /** The id of what is a token of ours by its form, though it may have expired, be revoked or another service's. */
   readonly tokenId?: ((token: string) => string | undefined) | undefined
@@ -35,16 +39,28 @@ export class Authentication {
   }
 
   /**
+   * @param name of the repository that the request is about, if it is about one
    * @returns a caller without a user when the request carries no credentials
    * @throws ServiceError `too_many_failures` (429), `credentials_wrong` (401), `scope_missing` (403)
    */
-  caller(request: IncomingMessage, read: ReadCredentials = bearer): MaybePromise<Caller> {
+  caller(
+    request: IncomingMessage,
+    name: RepositoryName | undefined,
+    read: ReadCredentials = bearer,
+  ): MaybePromise<Caller> {
     const sent = read(request)
-    return sent ? this.#authenticated(request, sent) : {}
+    return sent ? this.#authenticated(request, sent.token, name) : {}
   }
 
-  #authenticated(request: IncomingMessage, { token }: { readonly token?: string }): MaybePromise<Caller> {
-    const address = this.#dependencies.clientAddress(request)
+  #authenticated(
+    request: IncomingMessage,
+    token: string | undefined,
+    name: RepositoryName | undefined,
+  ): MaybePromise<Caller> {
+    const { clientAddress, logIns } = this.#dependencies
+    const address = clientAddress(request)
+    const found = token === undefined ? undefined : logIns?.find(token, address, name)
+    if (found) return found.then((logIn) => this.#found(address, token, logIn))
     const within = this.#refuseWithoutBudget(address)
     return within ? within.then(() => this.#asked(address, token)) : this.#asked(address, token)
   }
@@ -61,6 +77,17 @@ export class Authentication {
     // Others of this client may have failed meanwhile: no more guesses are answered than the budget allows.
     const within = this.#refuseWithoutBudget(address)
     return within ? within.then(() => scoped(identity)) : scoped(identity)
+  }
+
+  #found(address: string, token: string | undefined, logIn: LogIn): MaybePromise<Caller> {
+    const { retryAfter, identity, right, latest } = logIn
+    refuseAfter(retryAfter)
+    if (!identity) return this.#refused(address, token)
+    // As above: of those that were looked up together, the failures of the first count for the last.
+    return chain(latest(), (seconds) => {
+      refuseAfter(seconds)
+      return { ...scoped(identity), ...(right && { right }) }
+    })
   }
 
   /** @returns nothing where it is known at once that the client may go on */

@@ -1,6 +1,6 @@
 import { limitAccess } from '../auth/token-limits.js'
 import { RightsUnavailable, ServiceError, StoreUnavailable, toServiceError } from '../errors.js'
-import type { Access, AccessPolicy } from '../contracts/access-policy.js'
+import type { Access, AccessPolicy, KnownRight } from '../contracts/access-policy.js'
 import type { MaybePromise, MaybeSync } from '../concurrency/maybe-promise.js'
 import type { Logger } from '../contracts/logger.js'
 import type { Repositories, Repository } from '../contracts/repositories.js'
@@ -15,6 +15,8 @@ export interface Caller {
   readonly tokenId?: string
   /** What narrows that token. */
   readonly limits?: TokenLimits
+  /** The user's right on one repository, found for this request: nobody is asked for it again. */
+  readonly right?: KnownRight
   /** The host itself, whose rights nobody asks for. */
   readonly host?: true
 }
@@ -96,9 +98,9 @@ export class RepositoryAccess {
    * Asks for the right first, whatever a token is limited to, and then for what the right lets see: so a private
    * repository takes the time of a missing one.
    */
-  #look({ user, limits, host }: Caller, name: RepositoryName, wanted: Access): MaybePromise<Found> {
+  #look({ user, limits, right: known, host }: Caller, name: RepositoryName, wanted: Access): MaybePromise<Found> {
     if (user === undefined) return this.#lookAs(host ? 'write' : 'none', name)
-    const right = this.#right(user, name, wanted)
+    const right = known?.repository === name.full ? known.access : this.#right(user, name, wanted)
     return right instanceof Promise
       ? right.then((access) => this.#lookAs(limited(access, limits, name), name))
       : this.#lookAs(limited(right, limits, name), name)

@@ -109,7 +109,7 @@ t.test(
         })
         const answered: unknown[] = []
         const answers = tokens.map(async (isRight) => {
-          const answer = Promise.resolve(authentication.caller(requestWith(isRight ? 'right' : 'wrong')))
+          const answer = Promise.resolve(authentication.caller(requestWith(isRight ? 'right' : 'wrong'), undefined))
           answered.push(await answer.then(({ user }) => user, codeOf))
         })
         await scheduler.waitFor(Promise.all(answers))

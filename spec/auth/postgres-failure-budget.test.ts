@@ -1,7 +1,10 @@
 import t from 'tap'
 import { MemoryFailureBudget } from '../../lib/auth/memory-failure-budget.js'
 import { openStore } from '../../lib/embedding/open-store.js'
-import type { FailureBudget } from '../../lib/contracts/failure-budget.js'
+import type { StoredFailureBudget } from '../../lib/contracts/failure-budget.js'
+import type { Store } from '../../lib/contracts/store.js'
+import { StoreUnavailable } from '../../lib/errors.js'
+import { repositoryNamed } from '../fixtures/names.js'
 import { isMissing, PostgresServer, sql } from '../fixtures/postgres.js'
 import { until } from '../fixtures/within.js'
 
@@ -14,10 +17,15 @@ t.test('The budget of failed log-ins in a database', { skip: isMissing }, async 
     await sql(url, 'DELETE FROM commit_status.auth_failures')
   })
 
-  const budgets = async (limit: number, windowSeconds: number): Promise<[FailureBudget, FailureBudget]> => {
-    const open = async (): Promise<FailureBudget> => {
-      const store = await openStore(url)
-      t.teardown(async () => await store.close())
+  const openOne = async (): Promise<Store> => {
+    const store = await openStore(url)
+    t.teardown(async () => await store.close())
+    return store
+  }
+
+  const budgets = async (limit: number, windowSeconds: number): Promise<[StoredFailureBudget, StoredFailureBudget]> => {
+    const open = async (): Promise<StoredFailureBudget> => {
+      const store = await openOne()
       const budget = store.failureBudget?.({ limit, windowSeconds }, new MemoryFailureBudget({ limit, windowSeconds }))
       if (!budget) throw new Error('the store has no budget')
       return budget
@@ -73,12 +81,80 @@ t.test('The budget of failed log-ins in a database', { skip: isMissing }, async 
     t.strictSame(await rows(), [{ client: CLIENT }])
   })
 
+  t.test('Failures, a token and what its user was granted are read together, as they are now', async (t) => {
+    const [one] = await budgets(2, 600)
+    const { tokens, grants } = await openOne()
+    const repository = repositoryNamed('alice/hello')
+    const token = {
+      ...{ id: '0a', digest: 'd', user: 'bob', name: '', scopes: ['repo'], expires_at: null },
+      created_at: '2026-01-31T12:00:00.000Z',
+    }
+    await tokens.add(token)
+    for (const [user, on, access] of [
+      ['bob', undefined, 'read'],
+      ['bob', repository, 'write'],
+      ['bob', repositoryNamed('alice/hell'), 'write'],
+      ['carol', repository, 'write'],
+    ] as const)
+      await grants.set({ owner: 'alice', ...(on && { repository: on }), user, access })
+    const look = async (id: string, name?: string) => {
+      const { latest, ...found } = await one.logIn(CLIENT, id, name === undefined ? undefined : repositoryNamed(name))
+      return { ...found, latest: await latest() }
+    }
+    const [read, write] = [{ access: 'read' }, { access: 'write' }]
+    const within = { retryAfter: 0, latest: 0 }
+    // Several in one statement: each has its own.
+    t.strictSame(
+      await Promise.all([
+        look('0a', 'alice/hello'),
+        look('0b', 'alice/hello'),
+        look('0a'),
+        look('0a', 'alice/other'),
+        look('0a', 'bob/hello'),
+      ]),
+      [
+        { ...within, token, granted: [read, write] },
+        { ...within, granted: [] },
+        { ...within, token, granted: [] },
+        { ...within, token, granted: [read] },
+        { ...within, token, granted: [] },
+      ],
+    )
+    await grants.remove({ owner: 'alice', repository, user: 'bob' })
+    t.strictSame((await look('0a', 'alice/hello')).granted, [read], 'a right that was withdrawn')
+    for (const _ of [1, 2]) await one.recordFailure(CLIENT)
+    const { retryAfter, ...rest } = await look('0a', 'alice/hello')
+    t.ok(retryAfter > 590)
+    t.notOk('token' in rest, 'of who has failed too often no token is looked at')
+    await tokens.remove('0a')
+    await sql(url, 'DELETE FROM commit_status.auth_failures')
+    t.notOk('token' in (await look('0a')), 'a token that was revoked')
+  })
+
+  t.test('Who has failed here meanwhile, or is being counted, counts before the log-in is answered', async (t) => {
+    const [one] = await budgets(2, 600)
+    const found = await one.logIn(CLIENT, '0a', undefined)
+    t.strictSame([found.retryAfter, await found.latest()], [0, 0])
+    const failing = [one.recordFailure(CLIENT), one.recordFailure(CLIENT)]
+    t.ok((await found.latest()) > 590)
+    await Promise.all(failing)
+    await sql(url, 'DELETE FROM commit_status.auth_failures')
+    const counting = [one.recordFailure(CLIENT), one.recordFailure(CLIENT)]
+    t.ok((await (await one.logIn(CLIENT, '0a', undefined)).latest()) > 590)
+    await Promise.all(counting)
+  })
+
   t.test('While the database is away, each instance counts in its own memory', async (t) => {
     const [one] = await budgets(2, 600)
     await server.kill('SIGQUIT')
     t.equal(await one.retryAfter(CLIENT), 0)
     t.strictSame([await one.recordFailure(CLIENT), await one.recordFailure(CLIENT)], [0, 0])
     t.ok((await one.retryAfter(CLIENT)) > 500)
+    const refused = await one.logIn(CLIENT, '0a', undefined)
+    t.ok(refused.retryAfter > 500)
+    t.ok((await refused.latest()) > 500)
+    const unknown: unknown = await one.logIn('198.51.100.2', '0a', undefined).catch((error: unknown) => error)
+    t.ok(unknown instanceof StoreUnavailable, 'of a token nothing is known then')
     t.ok((await one.recordFailure(CLIENT)) > 500)
     await server.run()
   })

@@ -36,7 +36,7 @@ const ALONE = /^\/(?:api\/v1|healthz)(?:[/?]|$)/
 export function strictApi({ lists, reports, authentication, inFlight, unavailableReason }: ApiDependencies): Surface {
   const list: Operation = (request) => {
     const [name, sha] = commitOf(request)
-    const caller = authentication.caller(request) // 401, 403, 429
+    const caller = authentication.caller(request, name) // 401, 403, 429
     const listOf = (known: Caller) => lists.list(known, name, () => fullCommitId(sha)) // 401, 404, 422
     const found = caller instanceof Promise ? caller.then(listOf) : listOf(caller)
     return found instanceof Promise ? found.then(listed) : listed(found)
@@ -45,19 +45,20 @@ export function strictApi({ lists, reports, authentication, inFlight, unavailabl
   const listed = ({ list }: LocatedList): Answer => listAnswer(list, inFlight)
 
   const verdict: Operation = async (request) => {
-    const caller = await authentication.caller(request) // 401, 403, 429
+    const [name, sha] = commitOf(request)
+    const caller = await authentication.caller(request, name) // 401, 403, 429
     const readRule = () => parseVerdictQuery(queryOf(request.url)) // 422
-    const judged = await lists.verdict(caller, ...commitOf(request), readRule) // 401, 404, 422
+    const judged = await lists.verdict(caller, name, sha, readRule) // 401, 404, 422
     const { expiresIn } = judged
     return { ...tagged(judged.verdict), isPending: judged.verdict.verdict === 'pending', expiresIn }
   }
 
   const states: Operation = async (request) => {
-    const caller = await authentication.caller(request) // 401, 403, 429
+    const [name] = commitOf(request)
+    const caller = await authentication.caller(request, name) // 401, 403, 429
     const query = new URLSearchParams(queryOf(request.url))
     const shas = query.getAll('sha')
     const readFailed = () => failedAsked(query.getAll('failed')) // 422
-    const [name] = commitOf(request)
     const found = await lists.states(caller, name, shas, readFailed) // 401, 404, 422
     // What everybody may read, pages of others may show: a log of cgit marks its commits.
     const headers = caller.user === undefined ? { 'Access-Control-Allow-Origin': '*' } : {}
@@ -65,14 +66,15 @@ export function strictApi({ lists, reports, authentication, inFlight, unavailabl
   }
 
   const report: Operation = async (request, response) => {
-    const caller = await authentication.caller(request) // check 1: 401, 403, 429
+    const [name, sha] = commitOf(request)
+    const caller = await authentication.caller(request, name) // check 1: 401, 403, 429
     const readBody = () =>
       receiveReport(
         inFlight,
         () => readJson(request, response), // checks 5, 6: 413, 400
-        () => authentication.caller(request), // check 1 again, when the body was late
+        () => authentication.caller(request, name), // check 1 again, when the body was late
       )
-    const { status } = await reports.report(caller, ...commitOf(request), readBody) // checks 2 to 9: 401, 403, 404, 422
+    const { status } = await reports.report(caller, name, sha, readBody) // checks 2 to 9: 401, 403, 404, 422
     return { status: 201, body: toApiStatus(status), reporter: status.reporter }
   }
 

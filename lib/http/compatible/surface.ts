@@ -63,7 +63,7 @@ function surfaceOf(
   const operationOf =
     (route: CompatibleRoute): Operation =>
     (request, response) => {
-      const authenticate = () => authentication.caller(request, api.credentials)
+      const authenticate = () => authentication.caller(request, undefined, api.credentials)
       return chain(authenticate(), (caller) => {
         // 401, 403, 429
         const query = request.search === '' ? noQuery : new URLSearchParams(queryOf(request.url))

@@ -1,9 +1,13 @@
 import { clientKey } from '../../contracts/client-key.js'
 import type { MaybeSync } from '../../concurrency/maybe-promise.js'
-import type { FailureBudget } from '../../contracts/failure-budget.js'
+import type { FailureBudget, StoredFailureBudget, StoredLogIn } from '../../contracts/failure-budget.js'
+import type { RepositoryName } from '../../domain/repository-name.js'
 import { batchLoader, type BatchLoader } from './batch-loader.js'
 import type { Statement } from './connection.js'
 import type { PostgresDatabase, RetryPolicy } from './database.js'
+import { grantedIn } from './grants.js'
+import { logInLoader, type Failures, type LogInKey, type LogInRow } from './log-ins.js'
+import { tokenOf } from './tokens.js'
 
 /** How often windows that are over are removed, while there are failures. */
 const CLEAR_MILLISECONDS = 5 * 60 * 1000
@@ -31,22 +35,22 @@ const CLEAR: Statement = {
   text: 'DELETE FROM commit_status.auth_failures WHERE ends_at <= $1',
 }
 
-/** The failures of a client since the first one that counts. */
-interface WindowRow {
+interface WindowRow extends Failures {
   readonly client: string
-  readonly failures: number
-  /** Milliseconds since 1970, as text. */
-  readonly ends_at: string
 }
 
 /** A budget that all instances share; while the database is away, each counts in its own memory. */
-export class PostgresFailureBudget implements FailureBudget {
+export class PostgresFailureBudget implements StoredFailureBudget {
   readonly #database: PostgresDatabase
   readonly #limit: number
   readonly #windowSeconds: number
   readonly #memory: MaybeSync<FailureBudget>
   /** Every request that logs in asks for its window: those go together. */
   readonly #windows: BatchLoader<string, WindowRow | undefined>
+  readonly #logIns: BatchLoader<LogInKey, LogInRow | undefined>
+  /** The failures that are being counted, each with its client, and how many ever were. */
+  readonly #counting = new Map<Promise<number>, string>()
+  #counted = 0
   #clearAt = 0
 
   /** @param memory counts while the database is away */
@@ -63,18 +67,60 @@ export class PostgresFailureBudget implements FailureBudget {
       const rows = await database.query<WindowRow>(GET, [clients], POLICY)
       return (client) => rows.find((row) => row.client === client)
     })
+    this.#logIns = logInLoader(database)
   }
 
   async retryAfter(address: string): Promise<number> {
     try {
-      const window = await this.#windows.load(clientKey(address))
-      return window && window.failures >= this.#limit ? secondsLeft(window) : 0
+      return this.#secondsOf(await this.#windows.load(clientKey(address)))
     } catch {
       return await this.#memory.retryAfter(address)
     }
   }
 
+  async logIn(address: string, tokenId: string, repository: RepositoryName | undefined): Promise<StoredLogIn> {
+    const client = clientKey(address)
+    const counted = this.#countingOf(client).length === 0 ? this.#counted : undefined
+    try {
+      const key = { client, tokenId, repository }
+      const row = await this.#database.keepingOpen(async () => await this.#logIns.load(key))
+      const retryAfter = this.#secondsOf(row)
+      return {
+        retryAfter,
+        ...(retryAfter === 0 && row?.id && { token: tokenOf(row) }),
+        granted: grantedIn(row),
+        latest: () => (counted === this.#counted ? retryAfter : this.#latest(address)),
+      }
+    } catch (error) {
+      // As `retryAfter`: without the database, who has failed too often is refused all the same.
+      const retryAfter = await this.#memory.retryAfter(address)
+      if (retryAfter > 0) return { retryAfter, granted: [], latest: () => retryAfter }
+      throw error
+    }
+  }
+
   async recordFailure(address: string): Promise<number> {
+    const counting = this.#count(address)
+    this.#counted++
+    this.#counting.set(counting, clientKey(address))
+    try {
+      return await counting
+    } finally {
+      this.#counting.delete(counting)
+    }
+  }
+
+  #countingOf(client: string): Promise<number>[] {
+    return [...this.#counting].flatMap(([counting, failed]) => (failed === client ? [counting] : []))
+  }
+
+  /** With every failure that is being counted here. */
+  async #latest(address: string): Promise<number> {
+    await Promise.allSettled(this.#countingOf(clientKey(address)))
+    return await this.retryAfter(address)
+  }
+
+  async #count(address: string): Promise<number> {
     const now = Date.now()
     try {
       const values = [clientKey(address), now, now + this.#windowSeconds * 1000]
@@ -86,6 +132,10 @@ export class PostgresFailureBudget implements FailureBudget {
     }
   }
 
+  #secondsOf(row: Failures | LogInRow | undefined): number {
+    return row?.ends_at && row.failures >= this.#limit ? secondsLeft(row) : 0
+  }
+
   #clear(now: number): void {
     if (performance.now() < this.#clearAt) return
     this.#clearAt = performance.now() + CLEAR_MILLISECONDS
@@ -94,6 +144,6 @@ export class PostgresFailureBudget implements FailureBudget {
 }
 
 /** 0 for a window that has ended. */
-function secondsLeft({ ends_at }: WindowRow): number {
+function secondsLeft({ ends_at }: Failures): number {
   return Math.max(Math.ceil((Number(ends_at) - Date.now()) / 1000), 0)
 }

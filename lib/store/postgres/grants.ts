@@ -23,6 +23,23 @@ const OF: Statement = {
   text: `SELECT ${COLUMNS} FROM ${TABLE} WHERE owner = ANY ($1::bytea[])
 AND repository = ANY ($2::bytea[] || ''::bytea) AND user_name = ANY ($3::bytea[])`,
 }
+
+/** What grants give a user on a repository: on all of the owner's, and on it alone. */
+export interface GrantedRow {
+  readonly owner_access: Grant['access'] | null
+  readonly repository_access: Grant['access'] | null
+}
+
+/**
+ * The columns of a `GrantedRow`: each grant is looked up by its whole key, however many others an owner has made.
+ * @param user an expression, as are the owner and the name of a repository in `asked`, which may be null
+ */
+export function grantedTo(user: string): string {
+  const on = (repository: string): string =>
+    `(SELECT access FROM ${TABLE} WHERE owner = asked.owner AND repository = ${repository} AND user_name = ${user})`
+  return `${on("''::bytea")} AS owner_access, ${on('asked.repository')} AS repository_access`
+}
+
 const LIST: Statement = { name: 'list-grants', text: `SELECT ${COLUMNS} FROM ${TABLE} ${ORDER}` }
 const LIST_OWNER: Statement = {
   name: 'list-grants-of-owner',
@@ -144,13 +161,18 @@ export async function removeGrants(connection: Connection, name: RepositoryName)
   await connection.change(REMOVE_ALL, placeOf(name))
 }
 
+/** The grants of a row. */
+export function grantedIn(row: GrantedRow | undefined): Pick<Grant, 'access'>[] {
+  return [row?.owner_access, row?.repository_access].flatMap((access) => (access ? [{ access }] : []))
+}
+
 function isOf(key: Required<GrantKey>, { owner, repository, user }: Grant): boolean {
   return (
     owner === key.owner && user === key.user && (repository === undefined || repository.full === key.repository.full)
   )
 }
 
-function placeOf({ owner, name }: RepositoryName): Buffer[] {
+export function placeOf({ owner, name }: RepositoryName): Buffer[] {
   return [Buffer.from(owner), Buffer.from(name)]
 }
 

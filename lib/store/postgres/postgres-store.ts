@@ -1,7 +1,7 @@
 import { StoreUnavailable } from '../../errors.js'
 import { cacheShares, type CacheShares } from '../../contracts/cache-shares.js'
 import type { MaybeSync } from '../../concurrency/maybe-promise.js'
-import type { FailureBudget } from '../../contracts/failure-budget.js'
+import type { FailureBudget, StoredFailureBudget } from '../../contracts/failure-budget.js'
 import { silentLogger, type Logger } from '../../contracts/logger.js'
 import { noopMeter, type Meter } from '../../contracts/meter.js'
 import type { SavedStatus } from '../../contracts/records.js'
@@ -88,7 +88,10 @@ export class PostgresStore implements Store {
     })
   }
 
-  failureBudget(limits: { limit: number; windowSeconds: number }, memory: MaybeSync<FailureBudget>): FailureBudget {
+  failureBudget(
+    limits: { limit: number; windowSeconds: number },
+    memory: MaybeSync<FailureBudget>,
+  ): StoredFailureBudget {
     return new PostgresFailureBudget(this.#database, limits, memory)
   }
 

@@ -11,7 +11,7 @@ import type { PostgresWriter } from './writer.js'
 
 const isLimits = new Schema<Limited>(limitedSchema).is
 
-interface TokenRow {
+export interface TokenRow {
   readonly id: Buffer
   readonly digest: string
   readonly user_name: Buffer
@@ -21,10 +21,14 @@ interface TokenRow {
   readonly expires_at: string | null
   /** JSON of `Limited`. */
   readonly limited: string | null
+}
+
+interface ListedRow extends TokenRow {
   readonly last_used_at: string | null
 }
 
-const COLUMNS = 'id, digest, user_name, name, scopes, created_at, expires_at, limited'
+/** What `tokenOf` reads. */
+export const COLUMNS = 'id, digest, user_name, name, scopes, created_at, expires_at, limited'
 const GET: Statement = {
   name: 'get-tokens',
   text: `SELECT ${COLUMNS} FROM commit_status.tokens WHERE id = ANY ($1::bytea[])`,
@@ -68,7 +72,7 @@ export class PostgresTokens implements TokenStore {
 
   async get(id: string): Promise<TokenRecord | undefined> {
     const row = await this.#database.keepingOpen(async () => await this.#tokens.load(Buffer.from(id)))
-    return row && fromRow(row)
+    return row && tokenOf(row)
   }
 
   async add(record: TokenRecord): Promise<void> {
@@ -84,9 +88,9 @@ export class PostgresTokens implements TokenStore {
   async list(user?: string): Promise<(TokenRecord & TokenUse)[]> {
     const rows =
       user === undefined
-        ? await this.#database.query<TokenRow>(LIST, [])
-        : await this.#database.query<TokenRow>(LIST_OF, [Buffer.from(user)])
-    return rows.map((row) => ({ ...fromRow(row), last_used_at: row.last_used_at }))
+        ? await this.#database.query<ListedRow>(LIST, [])
+        : await this.#database.query<ListedRow>(LIST_OF, [Buffer.from(user)])
+    return rows.map((row) => ({ ...tokenOf(row), last_used_at: row.last_used_at }))
   }
 
   async noteUse(uses: ReadonlyMap<string, string>): Promise<void> {
@@ -98,7 +102,17 @@ export class PostgresTokens implements TokenStore {
   }
 }
 
-function fromRow({ id, digest, user_name, name, scopes, created_at, expires_at, limited }: TokenRow): TokenRecord {
+/** @throws StoreCorrupt */
+export function tokenOf({
+  id,
+  digest,
+  user_name,
+  name,
+  scopes,
+  created_at,
+  expires_at,
+  limited,
+}: TokenRow): TokenRecord {
   const token = { id: id.toString(), digest, user: user_name.toString(), name, scopes, created_at, expires_at }
   return limited === null ? token : fromStored({ ...token, limited: limitsIn(limited, token.id) })
 }
