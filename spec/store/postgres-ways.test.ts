@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { makeToken } from '../../lib/auth/token.js'
+import { DIALECTS } from '../fixtures/api-client.js'
 import { hostCommit } from '../fixtures/hosted-commit.js'
 import { FarDatabase } from '../fixtures/far-database.js'
 import { isMissing, PostgresServer } from '../fixtures/postgres.js'
@@ -15,7 +16,10 @@ type Ask = () => Promise<{ readonly status: number }>
 t.test('Ways to a database and back that a request makes, one after the other', { skip: isMissing }, async (t) => {
   const server = await PostgresServer.start(t)
   const database = await FarDatabase.of(t, server, await server.database(), MILLISECONDS)
-  const hosted = await hostCommit(t, { private: true, settings: { store: database.url } })
+  const hosted = await hostCommit(t, {
+    private: true,
+    settings: { store: database.url, compatibleApis: DIALECTS.map(({ name }) => name) },
+  })
   const { service, repository, sha, listPath, reportPath } = hosted
   await hosted.report({ state: 'success', context: 'ci/build' })
   await service.admin.grantAccess('alice', 'bob', 'write')
@@ -47,6 +51,19 @@ t.test('Ways to a database and back that a request makes, one after the other', 
     await service.admin.setVisibility(repository, 'private')
     await makes(t, 0, 401, 'nobody in particular, a private repository', call('GET', listPath, {}))
   })
+
+  for (const { name, mount, listPath, reportPath } of DIALECTS) {
+    t.test(`The API of ${name}`, async (t) => {
+      const [list, report] = [mount + listPath(repository, sha), mount + reportPath(repository, sha)]
+      await makes(t, 2, 200, 'a list', call('GET', list))
+      await makes(t, 2, 200, 'a list of what a branch names', call('GET', mount + listPath(repository, 'main')))
+      await makes(t, 2, 201, 'a report', call('POST', report))
+      const basic = { Authorization: `Basic ${Buffer.from(`bob:${token}`).toString('base64')}` }
+      await makes(t, 2, 200, 'a list, with the token as a password', call('GET', list, { headers: basic }))
+      await makes(t, 1, 200, 'the user', call('GET', `${mount}/user`))
+      await makes(t, 0, 401, 'nobody in particular', call('GET', list, {}))
+    })
+  }
 })
 
 const REPORT = { state: 'success', context: 'ci/build' }

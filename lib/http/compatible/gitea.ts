@@ -16,7 +16,7 @@ import {
   type GiteaUser,
 } from './gitea-objects.js'
 import { NOT_THERE, refRoutes } from './gitea-refs.js'
-import { ALL, nameOf, REPOSITORY, statusRoutes, type Filter, type Maker } from './github-like.js'
+import { ALL, nameIn, nameOf, REPOSITORY, statusRoutes, type Filter, type Maker } from './github-like.js'
 import { descending, newestFirst, type Facts } from './listing.js'
 import { userOf, type Operations } from './operations.js'
 import { jsonFields, reportShape } from './report-fields.js'
@@ -83,6 +83,7 @@ export function gitea(operations: Operations): CompatibleApi {
   return {
     mounts: MOUNTS.gitea,
     credentials: credentialsIn(),
+    nameIn,
     headers: {},
     errorAnswer,
     routes: [

@@ -63,8 +63,12 @@ export interface Maker<Person extends object, Status extends Located, Repository
 /** The pattern that the path of everything in a repository begins with. */
 export const REPOSITORY = String.raw`^/repos/(?<owner>[^/]+)/(?<repo>[^/]+)`
 
+export function nameIn({ owner = '', repo = '' }: Call['params']): RepositoryName | undefined {
+  return repositoryName(owner, repo)
+}
+
 export function nameOf({ params }: Call): RepositoryName | undefined {
-  return repositoryName(String(params['owner']), String(params['repo']))
+  return nameIn(params)
 }
 
 export function repositoryUrl({ base }: Pick<Call, 'base'>, { name }: VisibleRepository): string {

@@ -4,7 +4,7 @@ import { MOUNTS } from '../api-paths.js'
 import type { Answer } from '../exchange.js'
 import type { Call, CompatibleApi, Refused } from './api.js'
 import { credentialsIn } from './credentials.js'
-import { nameOf, REPOSITORY, statusRoutes } from './github-like.js'
+import { nameIn, nameOf, REPOSITORY, statusRoutes } from './github-like.js'
 import {
   commitObject,
   commitPlace,
@@ -57,6 +57,7 @@ export function github(operations: Operations): CompatibleApi {
   return {
     mounts: MOUNTS.github,
     credentials: credentialsIn(),
+    nameIn,
     headers: { 'X-GitHub-Media-Type': 'github.v3; format=json', 'X-GitHub-Enterprise-Version': VERSION },
     errorAnswer,
     routes: [

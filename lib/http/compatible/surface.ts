@@ -63,13 +63,13 @@ function surfaceOf(
   const operationOf =
     (route: CompatibleRoute): Operation =>
     (request, response) => {
-      const authenticate = () => authentication.caller(request, undefined, api.credentials)
+      const params = paramsOf(route, request)
+      const authenticate = () => authentication.caller(request, api.nameIn(params), api.credentials)
       return chain(authenticate(), (caller) => {
         // 401, 403, 429
         const query = request.search === '' ? noQuery : new URLSearchParams(queryOf(request.url))
         if (actsForAnother(request, query)) throw new ServiceError('sudo_denied') // 403
         const root = rootOf(request)
-        const params = paramsOf(route, request)
         return route.operation({
           request,
           response,
