@@ -11,6 +11,7 @@ import {
   StoreUnavailable,
 } from '../../lib/errors.js'
 import { accessCommand } from './commands/access.js'
+import { completionCommand } from './commands/completion.js'
 import { doctorCommand } from './commands/doctor.js'
 import { gateCommand } from './commands/gate.js'
 import { logCommand } from './commands/log.js'
@@ -73,6 +74,7 @@ export async function main(args: readonly string[], io: Io = process): Promise<v
     logCommand,
     signInCommand,
     doctorCommand,
+    completionCommand,
   ])
     add(program, io, args)
   pointToHelp(program, 'commit-status')

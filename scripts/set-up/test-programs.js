@@ -33,6 +33,14 @@ export const testPrograms = Object.freeze({
   // Its user gets a login shell in an /etc/passwd of its own, which takes the right to mount.
   'openssh-server': 'unshare --mount true && /usr/sbin/sshd -? 2>&1 | grep -q OpenSSH',
   'openssh-client': 'ssh -V',
+  // The manual and the completion of shells, and the shells of CI agents.
+  mandoc: 'command -v mandoc',
+  zsh: 'zsh --version',
+  fish: 'fish --version',
+  'bash-completion': 'test -f /usr/share/bash-completion/bash_completion',
+  dash: 'dash -c true',
+  busybox: 'busybox sh -c true',
+  shellcheck: 'shellcheck --version',
   nginx: 'PATH=$PATH:/usr/sbin nginx -v',
 })
 
