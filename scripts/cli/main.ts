@@ -15,6 +15,7 @@ import { completionCommand } from './commands/completion.js'
 import { doctorCommand } from './commands/doctor.js'
 import { gateCommand } from './commands/gate.js'
 import { logCommand } from './commands/log.js'
+import { manualCommand } from './commands/manual.js'
 import { repoCommand } from './commands/repo.js'
 import { serveCommand } from './commands/serve.js'
 import { signInCommand } from './commands/sign-in.js'
@@ -75,6 +76,7 @@ export async function main(args: readonly string[], io: Io = process): Promise<v
     signInCommand,
     doctorCommand,
     completionCommand,
+    manualCommand,
   ])
     add(program, io, args)
   pointToHelp(program, 'commit-status')

@@ -33,7 +33,7 @@ const commands = [
     'store',
   ],
   ...['store stats', 'store export', 'store import', 'store prune', 'store verify', 'store backup', 'store migrate'],
-  ...['gate', 'log', 'sign-in', 'doctor', 'completion'],
+  ...['gate', 'log', 'sign-in', 'doctor', 'completion', 'manual'],
 ]
 const groups = ['token', 'access', 'repo', 'status', 'store']
 
@@ -53,7 +53,17 @@ t.test('Every command has --help on standard output, which ends well', async (t)
         commands.filter((name) => name.startsWith(`${command} `)),
       )
     if (command === '')
-      t.strictSame(commandsIn(stdout), ['set-up', 'serve', ...groups, 'gate', 'log', 'sign-in', 'doctor', 'completion'])
+      t.strictSame(commandsIn(stdout), [
+        'set-up',
+        'serve',
+        ...groups,
+        'gate',
+        'log',
+        'sign-in',
+        'doctor',
+        'completion',
+        'manual',
+      ])
     if (command !== '' && !groups.includes(command))
       t.match(
         stdout,
