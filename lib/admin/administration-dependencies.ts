@@ -38,8 +38,11 @@ export interface AdministrationDependencies {
   readonly changed?: () => void
   /** Ends long tasks, with its reason. */
   readonly stopping?: AbortSignal
-  /** Awaited between the steps of a long task; in a process that serves others, it leaves them their share. */
-  readonly yieldTurn?: () => Promise<void>
+  /**
+   * Awaited between the steps of a long task, with the milliseconds that the step took; in a process that serves
+   * others, it leaves them their share.
+   */
+  readonly yieldTurn?: (took: number) => Promise<void>
 }
 
 /** How the refusal of what is the host's own begins. */
@@ -63,10 +66,13 @@ export async function* steered<Result, Item>(
   const steps = withSignal(dependencies.stopping ?? new AbortController().signal, task)
   try {
     for (;;) {
+      const begun = performance.now()
       const next = await steps.next()
       if (next.done) return next.value
+      // Not what whoever takes the step needs for it.
+      const took = performance.now() - begun
       yield next.value
-      await dependencies.yieldTurn?.()
+      await dependencies.yieldTurn?.(took)
     }
   } finally {
     await cancel(steps)

@@ -255,8 +255,8 @@ function administrationDependencies(
     logger,
     clock,
     ...(folder && { repositories: folder }),
-    yieldTurn: async () => {
-      await throttle.wait()
+    yieldTurn: async (took) => {
+      await throttle.wait(took)
     },
   }
 }
