@@ -1,10 +1,15 @@
-import { appendFileSync, chmodSync, mkdirSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { appendFileSync, chmodSync, cpSync, mkdirSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { openSocket } from '../../lib/admin/server.js'
+import { silentLogger } from '../../lib/contracts/logger.js'
 import { isTooOld } from '../../lib/git/needed-git.js'
 import { CommandPlace } from '../fixtures/command.js'
+import { embed } from '../fixtures/embedded.js'
 import { freePort } from '../fixtures/free-port.js'
 import { git, makeRepositoryWithCommit } from '../fixtures/git.js'
+import { RightsProgram } from '../fixtures/rights-program.js'
 
 /** The findings on standard output, a word of each in front. */
 const levels = (stdout: string): string[] =>
@@ -55,7 +60,7 @@ t.test('A store that is open to others, and one that another process has without
   await place.tokenOf('alice')
   chmodSync(place.store, 0o755)
   const { stdout } = await place.run(['doctor'])
-  t.match(stdout, /^ok +store +.*; no process has it open$/m)
+  t.match(stdout, /^ok +store +.*; no service has it open$/m)
   t.match(stdout, /^warn +store +.* is open to others than \w+$/m)
   t.match(stdout, /^warn +address +port 0/m)
 })
@@ -91,4 +96,48 @@ t.test('Repositories that cannot be read, or need a later git, are named', async
       stdout,
       /^fail +repositories +the installed git is too old for alice\/a \(.* needs git 2\.45\);.*; and 2 more$/m,
     )
+})
+
+t.test('A service has the store open also where the list of locks does not tell, on Btrfs for one', async (t) => {
+  const place = new CommandPlace(t.testdir())
+  const { service } = await embed(t)
+  // What takes commands, without the lock of a database.
+  mkdirSync(place.store, { mode: 0o700 })
+  const close = await openSocket(service.administration, place.store, silentLogger)
+  t.teardown(async () => {
+    await close(0)
+  })
+  const { stdout } = await place.run(['doctor'])
+  t.match(stdout, new RegExp(`^ok +store +${place.store} of \\w+, open in a service, which takes commands$`, 'm'))
+})
+
+t.test('Of a file with every setting, only what is not as by default is named', async (t) => {
+  const place = new CommandPlace(t.testdir())
+  mkdirSync(dirname(place.usualSettings))
+  cpSync(fileURLToPath(new URL('../../config/settings.example.json', import.meta.url)), place.usualSettings)
+  const { stdout } = await place.run(['doctor'])
+  const named = 'port \\(\\w+\\), repositories \\(\\w+\\), store \\(\\w+\\)'
+  t.match(stdout, new RegExp(`^ok +settings +${place.usualSettings}: ${named}; all else is as by default$`, 'm'))
+})
+
+t.test('The program that tells rights is tried, and what it says is shown', async (t) => {
+  const place = new CommandPlace(t.testdir())
+  const program = new RightsProgram(place.folder)
+  const run = async (command = program.command.join(' ')): Promise<string> => {
+    const { stdout } = await place.run(['doctor'], { environment: { COMMIT_STATUS_RIGHTS_COMMAND: command } })
+    return stdout
+  }
+  t.match(await run(), /^warn +rights +.* \{access\} was not asked: there is no repository that it could know$/m)
+  // A name that is never asked about, and one that is.
+  await makeRepositoryWithCommit(place.repositories, 'alice/=a')
+  await makeRepositoryWithCommit(place.repositories, 'team/hello')
+  program.allow('team/hello doctor R')
+  t.match(await run(), /^ok +rights +.* says of the user doctor and team\/hello: R refs\/\.\*, W W any DENIED by/m)
+  t.match(
+    await run('/no/such/program {access}'),
+    /^fail +rights +\/no\/such\/program \{access\}: it cannot be run: .*ENOENT; requests/m,
+  )
+  rmSync(place.repositories, { recursive: true })
+  t.match(await run(), /^warn +rights +.* was not asked/m)
+  t.notMatch((await place.run(['doctor'])).stdout, / rights /)
 })

@@ -13,10 +13,11 @@ export function doctorCommand(program: Command, io: Io): void {
     .option('--json', 'print a JSON object for each finding')
     .action(async ({ json }: { json?: true }, command: Command) => {
       // Only here: no other command loads all of it.
-      const [{ givenSettings }, { printFinding, wrong }, machine, service] = await Promise.all([
+      const [{ givenSettings }, { printFinding, wrong }, machine, { rights }, service] = await Promise.all([
         import('../administration/command-settings.js'),
         import('../doctor/findings.js'),
         import('../doctor/machine.js'),
+        import('../doctor/rights.js'),
         import('../doctor/service.js'),
       ])
       const say = (findings: readonly Finding[]): void => {
@@ -37,6 +38,7 @@ export function doctorCommand(program: Command, io: Io): void {
       const { settings } = given
       say(service.sources(given))
       say(await machine.repositories(settings, git))
+      say(await rights(settings))
       say(await service.store(settings.store))
       const folders = new Set([settings.repositories, levelFolder(settings.store) ?? settings.repositories])
       for (const folder of folders) say(await machine.freeSpace(folder))

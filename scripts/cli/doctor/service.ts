@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { ServiceNotRunning, remoteAdministration } from '../../../lib/admin/client.js'
 import { socketPath } from '../../../lib/admin/socket-path.js'
 import { silentLogger } from '../../../lib/contracts/logger.js'
@@ -6,6 +7,7 @@ import { openStore } from '../../../lib/embedding/open-store.js'
 import { errorMessage } from '../../../lib/errors.js'
 import { levelFolder, withoutPassword } from '../../../lib/store/address.js'
 import type { GivenSettings, Settings } from '../../../lib/stand-alone/settings.js'
+import { defaultSettings } from '../administration/command-settings.js'
 import { lockHolder } from '../administration/lock-holder.js'
 import { userName } from '../administration/user-name.js'
 import { doubtful, ok, wrong, type Finding } from './findings.js'
@@ -13,11 +15,20 @@ import { doubtful, ok, wrong, type Finding } from './findings.js'
 /** How long a service may take for an answer. */
 const ANSWER_MILLISECONDS = 5_000
 
-/** Where the settings come from; no value is shown. */
-export function sources({ file, from }: GivenSettings): Finding[] {
-  const named = [...from].map(([key, source]) => (source === file ? key : `${key} (${source})`))
+/** Where the settings come from that are not as by default; no value is shown. */
+export function sources({ settings, file, from }: GivenSettings): Finding[] {
+  const usual = defaultSettings()
+  const named = [...from]
+    .filter(([key]) => !isDeepStrictEqual(valueAt(settings, key), valueAt(usual, key)))
+    .map(([key, source]) => (source === file ? key : `${key} (${source})`))
   const where = file ?? 'no file'
   return [ok('settings', `${where}${named.length > 0 ? `: ${named.join(', ')}` : ''}; all else is as by default`)]
+}
+
+/** @param key with a dot for each nested object */
+function valueAt(settings: Settings, key: string): unknown {
+  const inside = (value: unknown, name: string): unknown => Reflect.get(Object(value), name)
+  return key.split('.').reduce(inside, settings)
 }
 
 /** Whether the store can be used, by whom, and who has it open. */
@@ -41,14 +52,16 @@ async function level(folder: string): Promise<Finding[]> {
   if (typeof found === 'string') return [doubtful('store', `${folder} is not there yet: ${found}`)]
   const owner = (await userName(found.uid)) ?? `user ${found.uid}`
   const open = (found.mode & 0o077) === 0 ? [] : [doubtful('store', `${folder} is open to others than ${owner}`)]
+  // The list of locks does not tell on every file system, Btrfs and those of containers among them.
   const holder = await lockHolder(folder)
-  if (holder === undefined) return [ok('store', `${folder} of ${owner}; no process has it open`), ...open]
-  const held = `${folder} of ${owner}, open in process ${holder}`
+  const held = `${folder} of ${owner}, open in ${holder === undefined ? 'a service' : `process ${holder}`}`
   try {
     await remoteAdministration(socketPath(folder), ANSWER_MILLISECONDS).listAccess('nobody')
     return [ok('store', `${held}, which takes commands`), ...open]
   } catch (error) {
-    const why = error instanceof ServiceNotRunning ? 'no service listens on its socket' : errorMessage(error)
+    const isNobody = error instanceof ServiceNotRunning
+    if (isNobody && holder === undefined) return [ok('store', `${folder} of ${owner}; no service has it open`), ...open]
+    const why = isNobody ? 'no service listens on its socket' : errorMessage(error)
     return [doubtful('store', `${held}; commands do not reach it: ${why}`), ...open]
   }
 }
