@@ -4,7 +4,7 @@ import { cacheShares } from '../contracts/cache-shares.js'
 import { noopMeter, type Meter } from '../contracts/meter.js'
 import { RepositoryUnreadable } from './commits.js'
 import type { GitProcesses } from './git-process.js'
-import { Objects } from './objects.js'
+import { Objects, type ObjectHeader } from './objects.js'
 
 /** Commits with more bytes, which nobody writes by hand, are not read. */
 const MAX_BYTES = 256 * 1024
@@ -51,20 +51,45 @@ export class CommitContents {
    * Reads what commits say: of many at once.
    * @param directory absolute path of a bare repository
    * @param named what has the ids of commits in it
-   * @param mayBeLarge whether a commit of more than 256 kB says nothing: in a list it must not hide the others
    * @returns the same with what they say
-   * @throws RepositoryUnreadable when one cannot be read, and for a commit of more than 256 kB
+   * @throws RepositoryUnreadable when one cannot be read, is not there, or has more than 256 kB
    */
   async read<const Named extends readonly Identified[]>(
     directory: string,
     named: Named,
-    mayBeLarge?: boolean,
   ): Promise<{ readonly [Index in keyof Named]: Named[Index] & WithContent }>
-  async read(
+  async read(directory: string, named: readonly Identified[]): Promise<readonly (Identified & WithContent)[]> {
+    return await this.#contentsOf(directory, named, async (ids) => {
+      const headers = await this.#objects.headers(directory, ids)
+      for (const { id, size } of headers)
+        if (size > MAX_BYTES) throw new RepositoryUnreadable(directory, new Error(`commit ${id} has ${size} bytes`))
+      return headers
+    })
+  }
+
+  /**
+   * The same for a list, in which none may hide the others: a commit of more than 256 kB says nothing, and one that is
+   * not there is left out.
+   */
+  async list<Named extends Identified>(
     directory: string,
-    named: readonly Identified[],
-    mayBeLarge = false,
-  ): Promise<readonly (Identified & WithContent)[]> {
+    named: readonly Named[],
+  ): Promise<readonly (Named & WithContent)[]> {
+    return await this.#contentsOf(directory, named, async (ids) => {
+      const there = await this.#objects.peeled(
+        directory,
+        ids.map((id) => ({ id })),
+      )
+      return there.map(({ object }) => object)
+    })
+  }
+
+  /** @param headersOf finds what is there of ids */
+  async #contentsOf<Named extends Identified>(
+    directory: string,
+    named: readonly Named[],
+    headersOf: (ids: readonly string[]) => Promise<readonly ObjectHeader[]>,
+  ): Promise<readonly (Named & WithContent)[]> {
     const found: Record<string, CommitContent> = {}
     const unknown: string[] = []
     for (const id of new Set(named.map(({ id }) => id))) {
@@ -72,31 +97,22 @@ export class CommitContents {
       if (content) found[id] = content
       else unknown.push(id)
     }
-    for (const [id, content] of await this.#read(directory, unknown, mayBeLarge)) {
+    // git holds all of an object in memory before it prints any.
+    const headers = await headersOf(unknown)
+    for (const { id, type } of headers) {
+      if (type !== 'commit') throw new RepositoryUnreadable(directory, new Error(`${id} is no commit`))
+      found[id] = EMPTY
+    }
+    const small = headers.filter(({ size }) => size <= MAX_BYTES)
+    for (const { id, bytes } of await this.#objects.contents(directory, small)) {
+      const content = parseCommit(bytes)
       found[id] = content
       this.#known.set(id, content)
     }
-    return named.map((one) => {
-      const { [one.id]: content = EMPTY } = found
-      return { ...one, content }
+    return named.flatMap((one) => {
+      const { [one.id]: content } = found
+      return content ? [{ ...one, content }] : []
     })
-  }
-
-  async #read(
-    directory: string,
-    ids: readonly string[],
-    mayBeLarge: boolean,
-  ): Promise<readonly (readonly [string, CommitContent])[]> {
-    // git holds all of an object in memory before it prints any.
-    const headers = await this.#objects.headers(directory, ids)
-    for (const { id, type, size } of headers) {
-      const what = type === 'commit' ? `commit ${id} has ${size} bytes` : `${id} is no commit`
-      if (type !== 'commit' || (size > MAX_BYTES && !mayBeLarge))
-        throw new RepositoryUnreadable(directory, new Error(what))
-    }
-    const small = headers.filter(({ size }) => size <= MAX_BYTES)
-    const contents = await this.#objects.contents(directory, small)
-    return contents.map(({ id, bytes }) => [id, parseCommit(bytes)])
   }
 }
 

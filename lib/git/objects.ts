@@ -1,5 +1,5 @@
 import { RepositoryUnreadable } from './commits.js'
-import type { GitProcesses } from './git-process.js'
+import type { GitOutput, GitProcesses } from './git-process.js'
 import type { Ref } from './ref-list.js'
 
 /** What an object is, without its content. */
@@ -14,14 +14,17 @@ export interface ReadObject extends ObjectHeader {
   readonly bytes: Buffer
 }
 
-/** A ref, and the object that it names. */
-export interface PeeledRef extends Ref {
+interface Peeled {
   readonly object: ObjectHeader
   /** What an annotated tag leads to; of any other object, that itself. */
   readonly target: ObjectHeader
 }
 
-const NOTHING: ObjectHeader = { id: '', type: '', size: 0 }
+/** A ref, and the object that it names. */
+export type PeeledRef = Ref & Peeled
+
+/** All that git says besides where what is named is not there; whatever else, it may only not be readable. */
+const NOT_THERE = /^(?:error: missing object referenced by '[0-9a-f]+'(?:\n|$))*$/
 
 /** Of a line that git prints of an object: an id, a type, a size. */
 const MAX_LINE_BYTES = 128
@@ -35,28 +38,32 @@ export class Objects {
   }
 
   /**
-   * What objects are, in the order of what names them.
-   * @param names full ids, with `^{}` behind one for what an annotated tag leads to
+   * What objects are, in the order of their ids.
    * @throws RepositoryUnreadable, also where one is not there
    */
-  async headers(directory: string, names: readonly string[]): Promise<readonly ObjectHeader[]> {
-    const output = await this.#ask(directory, '--batch-check', names, names.length * MAX_LINE_BYTES)
+  async headers(directory: string, ids: readonly string[]): Promise<readonly ObjectHeader[]> {
+    const { output } = await this.#ask(directory, '--batch-check', ids, ids.length * MAX_LINE_BYTES)
     const lines = output.toString().split('\n')
-    return names.map((_, index) => headerOf(directory, String(lines[index])))
+    return ids.map((_, index) => headerOf(directory, String(lines[index])))
   }
 
   /**
-   * Refs with what they name, and what that leads to where it is an annotated tag.
+   * Refs with what they name, and what that leads to where it is an annotated tag. One that leads to what is not there
+   * is left out.
    * @throws RepositoryUnreadable
    */
-  async peeled(directory: string, refs: readonly Ref[]): Promise<readonly PeeledRef[]> {
-    const headers = await this.headers(
-      directory,
-      refs.flatMap(({ id }) => [id, `${id}^{}`]),
-    )
-    return refs.map((ref, index) => {
-      const { [2 * index]: object = NOTHING, [2 * index + 1]: target = NOTHING } = headers
-      return { ...ref, object, target }
+  async peeled<Named extends { readonly id: string }>(
+    directory: string,
+    refs: readonly Named[],
+  ): Promise<readonly (Named & Peeled)[]> {
+    const names = refs.flatMap(({ id }) => [id, `${id}^{}`])
+    // git ends with an error where an object is there and cannot be read.
+    const { output, error } = await this.#ask(directory, '--batch-check', names, names.length * MAX_LINE_BYTES)
+    const lines = output.toString().split('\n')
+    return refs.flatMap((ref, index) => {
+      const [object = '', target = ''] = lines.slice(2 * index)
+      if ([object, target].some((line) => line.endsWith(' missing')) && NOT_THERE.test(error)) return []
+      return { ...ref, object: headerOf(directory, object), target: headerOf(directory, target) }
     })
   }
 
@@ -67,7 +74,7 @@ export class Objects {
   async contents(directory: string, objects: readonly ObjectHeader[]): Promise<readonly ReadObject[]> {
     const length = objects.reduce((sum, { size }) => sum + size + MAX_LINE_BYTES, 0)
     const ids = objects.map(({ id }) => id)
-    const output = await this.#ask(directory, '--batch', ids, length)
+    const { output } = await this.#ask(directory, '--batch', ids, length)
     let place = 0
     return objects.map(() => {
       const begin = output.indexOf('\n', place) + 1
@@ -77,13 +84,18 @@ export class Objects {
     })
   }
 
-  async #ask(directory: string, how: string, names: readonly string[], maxBytes: number): Promise<Buffer> {
+  async #ask(
+    directory: string,
+    how: string,
+    names: readonly string[],
+    maxBytes: number,
+  ): Promise<Pick<GitOutput, 'output' | 'error'>> {
     // It would read a name from nothing.
-    if (names.length === 0) return Buffer.alloc(0)
+    if (names.length === 0) return { output: Buffer.alloc(0), error: '' }
     const input = `${names.join('\n')}\n`
     const { code, output, error } = await this.#git.run(directory, ['cat-file', how], maxBytes, { input })
     if (code !== 0) throw new RepositoryUnreadable(directory, new Error(`git cat-file: ${error}`))
-    return output
+    return { output, error }
   }
 }
 

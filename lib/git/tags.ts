@@ -26,12 +26,12 @@ export class Tags {
     this.#objects = new Objects(git)
   }
 
-  /** Refs with what they name. Throws RepositoryUnreadable. */
+  /** Refs with what they name; without those that name nothing that is there. Throws RepositoryUnreadable. */
   async peeled(directory: string, refs: readonly Ref[]): Promise<readonly PeeledRef[]> {
     return await this.#objects.peeled(directory, refs)
   }
 
-  /** Tags with what they say. Throws RepositoryUnreadable. */
+  /** Tags with what they say, as `peeled` finds them. Throws RepositoryUnreadable. */
   async read(directory: string, refs: readonly Ref[]): Promise<readonly Tag[]> {
     const tags = await this.peeled(directory, refs)
     const annotated = tags.map(({ object }) => object).filter(({ type, size }) => type === 'tag' && size <= MAX_BYTES)

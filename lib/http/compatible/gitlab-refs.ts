@@ -24,8 +24,9 @@ export function refRoutes(
     const search = call.query.get('search') ?? ''
     const found = await refs.page(call, await nameOf(call), { prefix: BRANCHES, pages: PAGES, ...searching(search) })
     const defaultBranch = await operations.defaultBranch(found.found)
-    const isMerged = await refs.mergedOf(found.found, found.refs)
-    const items = (await refs.contents(found.found, found.refs)).map((ref) => {
+    const shown = await refs.contents(found.found, found.refs)
+    const isMerged = await refs.mergedOf(found.found, shown)
+    const items = shown.map((ref) => {
       const isProtected = found.ruleOf(ref.name) !== undefined
       return branchObject(call, found.found, ref, { isMerged: isMerged(ref), isProtected, defaultBranch })
     })

@@ -126,7 +126,7 @@ export class RefOperations {
     return { found, ref: peeled }
   }
 
-  /** With the objects that they name. */
+  /** With the objects that they name; without those that name none. */
   async peeled({ repository }: VisibleRepository, refs: readonly Ref[]): Promise<readonly PeeledRef[]> {
     return await this.#dependencies.tags.peeled(repository.directory, refs)
   }
@@ -147,12 +147,12 @@ export class RefOperations {
     return head ? await merged.into(repository.directory, head.hex, branches) : () => false
   }
 
-  /** With what the commits say that they name; one that somebody has pushed with very much text says nothing. */
+  /** With what the commits say that they name; without those that name none, and nothing of one with very much text. */
   async contents<Named extends { readonly id: string }>(
     { repository }: VisibleRepository,
     named: readonly Named[],
   ): Promise<readonly (Named & { readonly content: CommitContent })[]> {
-    return await this.#dependencies.contents.read(repository.directory, named, true)
+    return await this.#dependencies.contents.list(repository.directory, named)
   }
 }
 

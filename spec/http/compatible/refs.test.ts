@@ -1,6 +1,6 @@
 // What holds for branches, tags and other refs of every API.
 import { execFileSync } from 'node:child_process'
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { git, gitWithInput, makeRepositoryWithCommit } from '../../fixtures/git.js'
@@ -66,4 +66,31 @@ t.test('A commit with very much text does not hide the branches and tags of othe
     t.match(text, `"name":"large"`)
     if (path.endsWith('branches')) t.match(text, `"name":"main"`)
   }
+})
+
+t.test('A ref to what is not there hides no others; one that cannot be read is not left out', async (t) => {
+  const { service, directory, sha } = await hostCommit(t)
+  const gone = '7'.repeat(sha.length)
+  const text = `object ${gone}\ntype commit\ntag gone\ntagger A <a@x> 1 +0000\n\nof nothing\n`
+  const hash = ['-C', directory, 'hash-object', '--literally', '-wt', 'tag', '--stdin']
+  await git('-C', directory, 'update-ref', 'refs/tags/gone-1', await gitWithInput(text, ...hash))
+  await git('-C', directory, 'update-ref', 'refs/tags/v1', sha)
+  // As git refuses to make them: what they named is gone.
+  for (const name of ['heads/gone-2', 'tags/gone-3']) writeFileSync(join(directory, 'refs', name), `${gone}\n`)
+  const list = async (path: string) => await service.call('GET', path)
+  const lists = pathsOf('alice/hello').filter((path) => /\/(?:tags|branches|refs|heads)$/.test(path))
+  for (const path of lists) {
+    const { status, text } = await list(path)
+    t.equal(status, 200, path)
+    t.match(text, /"(?:name|ref)":"(?:refs\/(?:heads|tags)\/)?(?:main|v1)"/, path)
+    // A branch of GitHub's list says no more than its id.
+    if (path !== '/api/v3/repos/alice/hello/branches') t.notMatch(text, 'gone-', path)
+  }
+  t.match((await list('/api/v4/projects/alice%2Fhello/repository/branches')).text, '"merged":')
+
+  const file = join(directory, 'objects', sha.slice(0, 2), sha.slice(2))
+  chmodSync(file, 0o644)
+  writeFileSync(file, 'damaged')
+  for (const path of ['tags', 'git/matching-refs/heads'])
+    t.equal((await list(`/api/v3/repos/alice/hello/${path}`)).status, 503, path)
 })
