@@ -51,7 +51,7 @@ export async function build({ nodegit, headerFiles, folder, flags, keep }) {
   }
 }
 
-/** make, and the configure script of libssh2, take these characters apart. */
+/** make takes these characters apart. */
 function refuseUnsafePath(/** @type {string} */ folder) {
   const [unsafe] = /[\s"#$&'`\\%:;()*?[\]<>|!{}~^]/.exec(folder) ?? []
   if (unsafe === undefined) return
@@ -78,9 +78,8 @@ function environment(sources, copy, flags) {
     // Modules that nodegit's build scripts load are found from the copy as from the original.
     NODE_PATH: (createRequire(join(sources, 'package.json')).resolve.paths('nan') ?? []).join(delimiter),
     CFLAGS: flags.c,
-    // nodegit names no C++ standard itself once CXXFLAGS is set, hence the one in the flags. The
-    // include path is for libssh2's configure, which tries these flags on a file of its own.
-    CXXFLAGS: `${flags.cxx} -include ${copy}/libgit2-bridge.h -I${copy}/vendor/libgit2/include`,
+    // nodegit names no C++ standard itself once CXXFLAGS is set, hence the one in the flags.
+    CXXFLAGS: `${flags.cxx} -include ${copy}/libgit2-bridge.h`,
   }
 }
 

@@ -1,9 +1,10 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
+import { edit, makeLocal } from './libgit2-local.js'
 
 /** What nothing compiles, and is most of nodegit's volume. */
-const OMITTED = ['build', 'vendor/libgit2/fuzzers', 'vendor/libgit2/tests']
+const OMITTED = ['build', 'vendor/libgit2/fuzzers', 'vendor/libgit2/tests', 'vendor/libssh2']
 
 /** What Node looks for in the binary. */
 const ENTRY = 'src/nodegit.cc'
@@ -17,10 +18,7 @@ const LOOK_UP = [
 /** Files of all the rest: more would parse the headers more often, fewer would need more memory each. */
 const REST_FILES = 8
 
-const INCLUDES = [
-  ...['vendor/libgit2/include', 'vendor/libssh2/include', 'vendor/libv8-convert'],
-  `<!(node -e "require('nan')")`,
-]
+const INCLUDES = [...['vendor/libgit2/include', 'vendor/libv8-convert'], `<!(node -e "require('nan')")`]
 
 /**
  * Copies nodegit's sources and prepares them for the compiler. What earlier runs have left in `folder` is removed.
@@ -36,6 +34,7 @@ export async function copySources(nodegit, folder) {
   const copy = mkdtempSync(join(folder, 'tmp-'))
   const omitted = OMITTED.map((name) => join(nodegit, name))
   await cp(nodegit, copy, { recursive: true, filter: (path) => !omitted.includes(path) })
+  await makeLocal(copy)
   joinSources(copy)
   guardOpening(copy)
   return copy
@@ -43,12 +42,8 @@ export async function copySources(nodegit, folder) {
 
 /** Has libgit2 open every file by libgit2-open.h, which the build puts into the copy. */
 function guardOpening(/** @type {string} */ copy) {
-  const file = join(copy, 'vendor/libgit2/src/util/posix.c')
-  const text = readFileSync(file, 'utf8')
-  const include = '#include "posix.h"\n'
-  if (!text.includes(include)) throw new Error(`${file} is not as it was`)
-  const guard = '#include "../../../../libgit2-open.h"\n#define open open_at_once\n'
-  writeFileSync(file, text.replace(include, `$&${guard}`))
+  const guard = '#include "posix.h"\n#include "../../../../libgit2-open.h"\n#define open open_at_once\n'
+  edit(copy, { 'vendor/libgit2/src/util/posix.c': [[/#include "posix\.h"\n/, guard]] })
 }
 
 /**

@@ -23,10 +23,11 @@ import { readJson } from './json.js'
 // build/libgit2/, as npm empties node_modules on each change of any dependency, and copied from
 // there to the place where nodegit looks for it.
 
-const headerFiles = ['libgit2-bridge.h', 'libgit2-open.h'].map((name) => join(root, 'scripts/set-up', name))
+const ours = (/** @type {string} */ name) => join(root, 'scripts/set-up', name)
+const headerFiles = ['libgit2-bridge.h', 'libgit2-open.h'].map(ours)
 const folder = join(root, 'build/libgit2')
 
-/** Whether nodegit has the binary that belongs to these headers, nodegit and Node. */
+/** Whether nodegit has the binary that belongs to our changes, nodegit and Node. */
 export function isCurrent() {
   const nodegit = locateNodegit()
   if (nodegit === undefined) return false
@@ -81,10 +82,10 @@ function flags() {
   return { c: `${sha256} -O2`, cxx: `${sha256} -std=${standard}` }
 }
 
-/** Names all that the binary depends on, and nothing else: what is not in here causes no build. */
+/** Names what the binary depends on, and nothing else: what is not in here causes no build. */
 function nameOf(/** @type {Nodegit} */ { version, nan }) {
-  const headers = headerFiles.map((file) => readFileSync(file, 'utf8'))
-  return `${variant()}-${fingerprint([headers, flags(), version, nan])}`
+  const changes = [...headerFiles, ours('libgit2-local.js')].map((file) => readFileSync(file, 'utf8'))
+  return `${variant()}-${fingerprint([changes, flags(), version, nan])}`
 }
 
 /** Binaries of different variants do not take each other's place. */

@@ -9,9 +9,6 @@ import { succeeds, testPrograms } from './test-programs.js'
 const buildNeeds = {
   'build-essential': 'make --version && ${CC:-gcc} --version && echo "#include <new>" | ${CXX:-g++} -E -x c++ -',
   python3: '"${PYTHON:-python3}" --version',
-  // The compiler is asked, as header files may stand anywhere.
-  'libssl-dev': 'echo "#include <openssl/sha.h>" | ${CXX:-g++} ${CPPFLAGS:-} -E -x c++ -',
-  'libkrb5-dev': 'krb5-config --version',
   git: 'git --version',
 }
 
@@ -30,7 +27,7 @@ export async function ensureSystemPackages() {
     mend: canInstall
       ? `sudo apt-get install -y ${still.join(' ')}`
       : process.platform === 'darwin'
-        ? 'xcode-select --install; brew install krb5 openssl@3'
+        ? 'xcode-select --install'
         : 'install them (these are their names in Debian), then run the same command again',
   })
 }

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { edit } from '../../scripts/set-up/libgit2-local.js'
 import { copySources } from '../../scripts/set-up/libgit2-sources.js'
 
 const nodegit = fileURLToPath(new URL('../../node_modules/nodegit', import.meta.url))
@@ -26,7 +27,9 @@ t.test("Each of nodegit's C++ files is compiled once, as a part of another one o
       ? namesIn(readFileSync(join(copy, file), 'utf8'), /(?<=#include ")[^."]+\.cc(?=")/g).map((name) => `src/${name}`)
       : file,
   )
-  const named = namesIn(readFileSync(join(nodegit, 'binding.gyp'), 'utf8'), /(?<=")src\/[^"]+\.cc(?=")/g)
+  const named = namesIn(readFileSync(join(nodegit, 'binding.gyp'), 'utf8'), /(?<=")src\/[^"]+\.cc(?=")/g).filter(
+    (name) => name !== 'src/init_ssh2.cc',
+  )
   t.ok(named.length > 150)
   t.strictSame(included.sort(), [...new Set(named)])
 
@@ -36,4 +39,19 @@ t.test("Each of nodegit's C++ files is compiled once, as a part of another one o
 
   t.strictSame(readdirSync(join(copy, '..')), [copy.split('/').at(-1)], 'what an earlier run left is gone')
   t.equal(readdirSync(nodegit, { recursive: true }).length, before, 'nodegit stays as npm has made it')
+})
+
+t.test('libgit2 has neither https nor ssh nor Kerberos, and takes nothing from the OpenSSL in Node', async (t) => {
+  const binary = readFileSync(join(nodegit, 'build/Release/nodegit.node'), 'latin1')
+  t.match(binary, /\0git_odb_read_header\0/, 'names of what is linked are in it')
+  t.strictSame(namesIn(binary, /\b(?:BIO|CRYPTO|ERR|EVP|RAND|SHA1|SSL|X509|gss|libssh2)_\w+/g), [])
+  t.notMatch(binary, /\0lib(?:crypto|gssapi\w*|krb5|ssh2|ssl)\.so/)
+})
+
+t.test('A nodegit whose sources are others is not built as if they were the same', async (t) => {
+  const folder = t.testdir({ file: 'the old text\n' })
+  t.throws(() => {
+    edit(folder, { file: [[/another text/, 'ours']] })
+  }, /file is not as it was/)
+  t.equal(readFileSync(join(folder, 'file'), 'utf8'), 'the old text\n')
 })
