@@ -1,6 +1,17 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -69,6 +80,27 @@ t.test('The package brings what is needed, and nothing of our tests', async (t) 
     files.filter((file) => /\.test\.|^spec\/(?!README)|^lib\/.*\.ts$/.test(file)),
     [],
   )
+})
+
+t.test('It is small, of the same bytes whatever npm has done in the checkout, and well made', async (t) => {
+  const [tarball = ''] = readdirSync(project).filter((name) => name.endsWith('.tgz'))
+  const bytes = readFileSync(join(project, tarball))
+  t.ok(bytes.length <= 6_000_000, `${bytes.length} bytes`)
+  const files = readdirSync(installed, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  t.ok(files.length <= 2_500, `${files.length} files`)
+  t.strictSame(
+    files.map(({ name }) => name).filter((name) => /\.(?:exe|dll|so|a|node)$/.test(name)),
+    [],
+  )
+  // As after an `npm install`, whose record of a package says less than the package itself.
+  utimesSync(join(root, 'node_modules/.package-lock.json'), new Date(), new Date())
+  const again = join(folder, 'again')
+  mkdirSync(again)
+  await run('sh', ['-euc', pack.replace('../commit-status', root)], again)
+  t.ok(bytes.equals(readFileSync(join(again, tarball))))
+  const publint = join(root, 'node_modules/publint/src/cli.js')
+  const { stdout } = await run(process.execPath, [publint, 'run', '--strict', join(again, tarball)], root)
+  t.match(stdout, /All good!/)
 })
 
 t.test('Before its libgit2 is built, the package says which command builds it', async (t) => {

@@ -6,9 +6,16 @@ import { succeeds } from './test-programs.js'
 
 const HASHES = 'libgit2/src/util/hash'
 
+/** @type {readonly Edit[]} what would look for Electron each time, by further packages */
+const NO_ELECTRON = [
+  [/"is_electron%": "<!\(.*"/, '"is_electron%": 0'],
+  [/"electron_openssl_root%": "<!\(.*"/, '"electron_openssl_root%": ""'],
+]
+
 /** @type {Readonly<Record<string, readonly Edit[]>>} by file of nodegit */
 const LOCAL = {
   'vendor/libgit2.gyp': [
+    ...NO_ELECTRON,
     ...['SSH', 'SSH_MEMORY_CREDENTIALS', 'SSH_LIBSSH2', 'SSH_LIBSSH2_MEMORY_CREDENTIALS'].map(defined),
     ...['HTTPS', 'OPENSSL', 'NTLM', 'GSSAPI'].map(defined),
     ...['gssapi', 'ntlmclient'].map((name) => line(`"libgit2/src/libgit2/transports/auth_${name}\\.c",?`)),
@@ -18,9 +25,10 @@ const LOCAL = {
     [/"GIT_SHA256_OPENSSL"/, '"GIT_SHA256_BUILTIN"'],
     [/"libgit2\/src\/util\/hash\/openssl\.c"/, `"${HASHES}/builtin.c", "${HASHES}/rfc6234/sha224-256.c"`],
   ],
-  'binding.gyp': ['"<!\\(krb5-config gssapi --libs\\)"', '"vendor/libssh2/include",', '"src/init_ssh2\\.cc",'].map(
-    line,
-  ),
+  'binding.gyp': [
+    ...NO_ELECTRON,
+    ...['"<!\\(krb5-config gssapi --libs\\)"', '"vendor/libssh2/include",', '"src/init_ssh2\\.cc",'].map(line),
+  ],
   'src/nodegit.cc': [
     ...['#include <openssl/crypto\\.h>', '#include "\\.\\./include/init_ssh2\\.h"'].map(line),
     // Locks that OpenSSL has had no need of since 1.1.

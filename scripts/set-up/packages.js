@@ -33,7 +33,6 @@ export async function make() {
   rmSync(stamp, { force: true })
   const done = isInstalled() ? 'found' : 'installed'
   if (done === 'installed') await install()
-  fitForBundling()
   writeFileSync(stamp, state())
   const packages = Object.keys(readJson(npmsRecord, 'packages')).length
   return `${done} ${packages} packages`
@@ -59,29 +58,6 @@ async function install() {
     () => runWithLog(log, [...npm(), 'ci', ...options], { grace: 0 }),
   )
   if (code !== 0) throw failure(code)
-}
-
-/**
- * Makes nodegit fit for our own package, which brings it along: it asks for a fork of nan in git, which not everybody
- * reaches. Its install script would build a libgit2 without SHA-256, for minutes; its tests are most of its volume.
- */
-function fitForBundling() {
-  const file = join(root, 'node_modules/nodegit/package.json')
-  const { scripts: _, ...nodegit } = readJson(file)
-  const { version: nan } = readJson(join(root, 'node_modules/nan/package.json'))
-  const dependencies = { ...members(nodegit['dependencies']), nan }
-  const files = [
-    'binding.gyp',
-    'include',
-    'lib',
-    'lifecycleScripts',
-    'src',
-    'utils',
-    'vendor',
-    '!vendor/libgit2/fuzzers',
-    '!vendor/libgit2/tests',
-  ]
-  writeFileSync(file, `${JSON.stringify({ ...nodegit, dependencies, gypfile: false, files }, null, 2)}\n`)
 }
 
 function state() {
