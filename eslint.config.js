@@ -2,7 +2,7 @@ import { defineConfig } from 'eslint/config'
 import tseslint from 'typescript-eslint'
 
 export default defineConfig(
-  { ignores: ['build/', 'data/', '.tap/'] },
+  { ignores: ['build/', 'data/', 'dist/', '.tap/'] },
   {
     files: ['**/*.{ts,js}'],
     extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],

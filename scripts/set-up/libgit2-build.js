@@ -77,9 +77,10 @@ function environment(sources, copy, flags) {
     PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH']}`,
     // Modules that nodegit's build scripts load are found from the copy as from the original.
     NODE_PATH: (createRequire(join(sources, 'package.json')).resolve.paths('nan') ?? []).join(delimiter),
-    CFLAGS: flags.c,
+    // Wherever it is built, the binary is the same.
+    CFLAGS: `${flags.c} -ffile-prefix-map=${copy}=.`,
     // nodegit names no C++ standard itself once CXXFLAGS is set, hence the one in the flags.
-    CXXFLAGS: `${flags.cxx} -include ${copy}/libgit2-bridge.h`,
+    CXXFLAGS: `${flags.cxx} -ffile-prefix-map=${copy}=. -include ${copy}/libgit2-bridge.h`,
   }
 }
 

@@ -38,6 +38,13 @@ export function isCurrent() {
 
 /** Builds the binary, unless it has been built before, and gives it to nodegit. */
 export async function make() {
+  const { nodegit, kept, known } = await built()
+  copyWhole(kept, usedBinary(nodegit))
+  return known ? 'gave nodegit the libgit2 built before' : 'built libgit2'
+}
+
+/** The binary for this Node, which is built unless it is there. */
+export async function built() {
   const nodegit = locateNodegit()
   if (nodegit === undefined)
     throw new SetUpFailure('nodegit is not installed', {
@@ -53,8 +60,7 @@ export async function make() {
       if (name.startsWith(`${variant()}-`) && name !== nameOf(nodegit)) rmSync(join(folder, name), { recursive: true })
     }
   }
-  copyWhole(kept, usedBinary(nodegit))
-  return known ? 'gave nodegit the libgit2 built before' : 'built libgit2'
+  return { nodegit, kept, known }
 }
 
 /** @typedef {{ folder: string, version: string, nan: string }} Nodegit */

@@ -9,14 +9,24 @@ import { npm } from './packages.js'
 import { secondsSince, withProgress } from './progress.js'
 
 /**
- * Runs one of our scripts on a Node of the named version. It is installed below build/node/ if it is not there: npm's
- * registry has packages of Node itself, with its header files. One Node at a time: nodegit has one place for its
- * binary.
- * @param {string} version such as 24, the newest of which is installed at the first time, or 24.1.0
+ * Runs one of our scripts on a Node of the named version. One Node at a time: nodegit has one place for its binary.
+ * @param {string} version as for `nodeOf`
  * @param {string[]} script
  * @returns the exit code
  */
 export async function runOnNode(version, script) {
+  const executable = join(await nodeOf(version), 'bin/node')
+  // What says `node` in a script means this one too, npm above all.
+  const path = [dirname(executable), process.env['PATH']].join(delimiter)
+  return await run([executable, ...script], { env: { ...process.env, PATH: path } })
+}
+
+/**
+ * The folder of a Node, with its header files. It is installed below build/node/ if it is not there: npm's registry has
+ * packages of Node itself.
+ * @param {string} version such as 24, the newest of which is installed at the first time, or 24.1.0
+ */
+export async function nodeOf(version) {
   if (!/^\d+(\.\d+){0,2}$/.test(version)) {
     throw new SetUpFailure(`this is no version of Node: ${version}`, { mend: 'name one such as 24 or 24.1.0' })
   }
@@ -29,10 +39,7 @@ export async function runOnNode(version, script) {
       if (!isInstalled()) await install(folder, `${name}@${version}`)
     })
   }
-  const executable = join(folder, 'node_modules', name, 'bin/node')
-  // What says `node` in a script means this one too, npm above all.
-  const path = [dirname(executable), process.env['PATH']].join(delimiter)
-  return await run([executable, ...script], { env: { ...process.env, PATH: path } })
+  return join(folder, 'node_modules', name)
 }
 
 async function install(/** @type {string} */ folder, /** @type {string} */ specifier) {
