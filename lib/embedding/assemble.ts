@@ -102,15 +102,15 @@ export async function assemble(
 
   const shares = cacheShares(options.cache?.megabytes)
   const dependencies = await openDependencies(options, rights, logger, meter, partMilliseconds, shares)
-  const { store, tokens, authenticator, failures, logIns } = dependencies
-  const commits = new CommitFinder({ comparesIdentities: dependencies.folder !== undefined })
+  const { store, folder, tokens, authenticator, failures, logIns } = dependencies
+  const commits = new CommitFinder({ comparesIdentities: folder !== undefined, pace: folder?.pace })
   const git = new GitProcesses({ logger })
   const refs = new Refs(git, meter, shares.refs)
   const refLists = new RefLists(git, meter, shares.refLists)
   meter.gauge('openRepositories', () => commits.open)
   const events = new StatusEvents(logger)
   const maxContexts = limits.contexts ?? defaultOf('limits.contexts')
-  const repositories = dependencies.folder ? new CoalescedRepositories(dependencies.folder) : dependencies.repositories
+  const repositories = folder ? new CoalescedRepositories(folder) : dependencies.repositories
   const confirmed = new ConfirmedCommits(commits, meter, shares.commits)
   const found = { repositories, commits: confirmed, refs }
   const watchers = new Watchers(limits.waits ?? defaultOf('limits.waits'), store.statuses)
@@ -140,7 +140,7 @@ export async function assemble(
     run: async (change) => await inFlight.run(change),
   })
   const stopping = new AbortController()
-  if (dependencies.folder) void warnOfSkipped(dependencies.folder, logger)
+  if (folder) void warnOfSkipped(folder, logger)
   const sessions = new Sessions(store.signIns ?? new MemorySignIns(), dependencies.clock)
   const hasLinks = standAlonePages !== undefined && 'linkCommand' in standAlonePages
   const administered = {
@@ -193,7 +193,7 @@ export async function assemble(
     address,
     meter,
     shares,
-    folder: dependencies.folder,
+    folder,
     pagesBase: options.pages?.base ?? '',
   })
   const measurements = prometheus && metricsSurface(async () => await prometheus.read())

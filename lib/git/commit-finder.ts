@@ -1,7 +1,9 @@
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
+import type { SyncWhileFast } from '../concurrency/sync-while-fast.js'
 import type { ObjectId } from '../domain/object-id.js'
 import { RepositoryUnreadable, type Commits } from './commits.js'
+import { PacedFiles } from './paced-files.js'
 import { RepositoryHandle } from './repository-handle.js'
 
 /** A handle keeps the packs it has seen open, deleted ones too: hence a bound in number and in age. */
@@ -32,20 +34,27 @@ export class CommitFinder implements Commits {
   readonly #handles: LRUCache<string, RepositoryHandle>
   readonly #deadlineMilliseconds: number
   readonly #comparesIdentities: boolean
+  readonly #files: PacedFiles
   #closed = false
 
-  /** @param options.comparesIdentities whether it is asked with identities of RepositoryFolder; a host has others */
+  /**
+   * @param options.comparesIdentities whether it is asked with identities of RepositoryFolder; a host has others
+   * @param options.pace of who else looks at the same disk
+   */
   constructor({
     handles = MAX_HANDLES,
     handleMilliseconds = HANDLE_MILLISECONDS,
     deadlineMilliseconds = DEADLINE_MILLISECONDS,
     comparesIdentities = false,
+    pace,
   }: {
     handles?: number
     handleMilliseconds?: number
     deadlineMilliseconds?: number
     comparesIdentities?: boolean
+    pace?: SyncWhileFast | undefined
   } = {}) {
+    this.#files = new PacedFiles(pace)
     this.#deadlineMilliseconds = deadlineMilliseconds
     this.#comparesIdentities = comparesIdentities
     this.#handles = new LRUCache({
@@ -139,7 +148,7 @@ export class CommitFinder implements Commits {
       known.release()
       this.#drop(key, known)
     }
-    const handle = new RepositoryHandle(directory)
+    const handle = new RepositoryHandle(directory, this.#files)
     handle.hold()
     if (this.#closed) handle.retire()
     else this.#handles.set(key, handle)

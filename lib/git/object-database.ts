@@ -1,9 +1,11 @@
-import { readdir, realpath, stat } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { ObjectFormat, ObjectId } from '../domain/object-id.js'
 import type { ObjectKind } from './nodegit.js'
+import { PacedFiles } from './paced-files.js'
 import { openRegularFile, readSmallFile } from './regular-file.js'
 import { stampOf } from './stamp.js'
+import { undefinedFor } from './stat.js'
 
 /** How deep git and libgit2 follow alternates of alternates. */
 const ALTERNATES_DEPTH = 6
@@ -27,18 +29,20 @@ const TOTALS_BYTES = 256 * 4
  */
 export class ObjectDatabase {
   readonly #folders: ReadonlySet<string>
+  readonly #files: PacedFiles
   #packsProved: Promise<void> | undefined
   #packsAreProved = false
 
-  private constructor(folders: ReadonlySet<string>) {
+  private constructor(folders: ReadonlySet<string>, files: PacedFiles) {
     this.#folders = folders
+    this.#files = files
   }
 
   /** Rejects also where libgit2 must not open the repository, as it would take too long. */
-  static async open(repository: string): Promise<ObjectDatabase> {
-    const alternates = new Alternates()
-    await alternates.follow(await canonical(join(repository, 'objects')), ALTERNATES_DEPTH)
-    return new ObjectDatabase(alternates.folders)
+  static async open(repository: string, files = new PacedFiles()): Promise<ObjectDatabase> {
+    const alternates = new Alternates(files)
+    await alternates.follow(`${repository}/objects`, ALTERNATES_DEPTH)
+    return new ObjectDatabase(alternates.folders, files)
   }
 
   /** Whether one borrows from the other, or both from a third. */
@@ -51,7 +55,8 @@ export class ObjectDatabase {
    * @returns `undefined` while they are changing, or did so just now
    */
   async stamp(): Promise<string | undefined> {
-    return await stampOf([...this.#folders].flatMap((folder) => [packsOf(folder), alternatesOf(folder)]))
+    const paths = [...this.#folders].flatMap((folder) => [packsOf(folder), alternatesOf(folder)])
+    return await stampOf(paths, async (path) => await this.#files.exactStat(path))
   }
 
   /**
@@ -63,8 +68,7 @@ export class ObjectDatabase {
   async proveReadable(missing: ObjectId, find: (id: ObjectId) => Promise<ObjectKind>): Promise<void> {
     for (const folder of this.#folders) {
       const loose = looseOf(folder, missing)
-      if (await stat(loose).catch(undefinedFor('ENOENT')))
-        throw new Error(`${loose} is there, but cannot be read as an object`)
+      if (await this.#files.stat(loose)) throw new Error(`${loose} is there, but cannot be read as an object`)
     }
     if (this.#packsAreProved) return
     await (this.#packsProved ??= this.#provePacks(find))
@@ -93,13 +97,21 @@ export class ObjectDatabase {
 class Alternates {
   /** Each folder once, however often and in whatever circles it is borrowed from. */
   readonly folders = new Set<string>()
+  readonly #files: PacedFiles
   readonly #named = new Set<string>()
 
-  async follow(folder: string, depth: number): Promise<void> {
+  constructor(files: PacedFiles) {
+    this.#files = files
+  }
+
+  async follow(path: string, depth: number): Promise<void> {
+    // One path for each folder, as libgit2 has it. What is not there meets its error where it is read.
+    const folder = await this.#files.realpath(path).catch(() => path)
+    if (this.folders.has(folder)) return
     this.folders.add(folder)
-    if (depth === 0) return
     const file = alternatesOf(folder)
-    const text = (await readSmallFile(file, MAX_ALTERNATES_BYTES).catch(undefinedFor('ENOENT', 'ENOTDIR'))) ?? ''
+    if (depth === 0 || !(await this.#files.stat(file).catch(undefinedFor('ENOTDIR')))) return
+    const text = await readSmallFile(file, MAX_ALTERNATES_BYTES)
     // It ends a line for libgit2, but neither for git nor here.
     if (text.includes('\r')) throw new Error(`${file} has a carriage return`)
     const paths = text.split('\n').filter((path) => path !== '' && !path.startsWith('#'))
@@ -109,16 +121,8 @@ class Alternates {
     for (const path of paths) this.#named.add(resolve(folder, path))
     if (Math.max(paths.length, this.#named.size) > MAX_ALTERNATES)
       throw new Error(`${file}: more than ${MAX_ALTERNATES} alternates are named in it, or with those that it leads to`)
-    for (const path of paths) {
-      const borrowed = await canonical(resolve(folder, path))
-      if (!this.folders.has(borrowed)) await this.follow(borrowed, depth - 1)
-    }
+    for (const path of paths) await this.follow(resolve(folder, path), depth - 1)
   }
-}
-
-/** One path for each folder, as libgit2 has it. What is not there meets its error where it is read. */
-async function canonical(path: string): Promise<string> {
-  return await realpath(path).catch(() => path)
 }
 
 function packsOf(folder: string): string {
@@ -187,12 +191,5 @@ async function readEnds(path: string): Promise<Ends> {
     return { head, tail: tail.subarray(0, bytesRead), size }
   } finally {
     await file.close()
-  }
-}
-
-function undefinedFor(...codes: string[]): (error: NodeJS.ErrnoException) => undefined {
-  return (error) => {
-    if (error.code === undefined || !codes.includes(error.code)) throw error
-    return undefined
   }
 }

@@ -42,8 +42,9 @@ export class RepositoryFolder implements MaybeSync<Repositories> {
   readonly path: string
   /** Owns the repositories that stand at the top of the folder. */
   readonly topOwner: string
+  /** Of its looks: a disk is slow for others too. */
+  readonly pace: SyncWhileFast
   readonly #files: FileSystem
-  readonly #reads: SyncWhileFast
   /** Without waiting. */
   readonly #now: Looks
 
@@ -51,7 +52,7 @@ export class RepositoryFolder implements MaybeSync<Repositories> {
     this.path = resolve(folder)
     this.topOwner = topOwner
     this.#files = files
-    this.#reads = pace
+    this.pace = pace
     this.#now = {
       isThere: (path) => files.existsSync(path),
       at(path) {
@@ -71,7 +72,7 @@ export class RepositoryFolder implements MaybeSync<Repositories> {
 
   /** Whoever may see public ones only learns of a private one as much, and as fast, as of a missing one. */
   find(name: RepositoryName, only?: 'public'): MaybePromise<Repository | undefined> {
-    return this.#reads.call(
+    return this.pace.call(
       () => this.#findSync(name, only),
       () => this.#findAsync(name, only),
     )

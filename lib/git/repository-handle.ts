@@ -1,9 +1,8 @@
-import { join } from 'node:path'
 import type { ObjectId } from '../domain/object-id.js'
 import { OpenRepository } from './nodegit.js'
 import { ObjectDatabase } from './object-database.js'
+import type { PacedFiles } from './paced-files.js'
 import { identityOf } from './repository-folder.js'
-import { quickStat } from './stat.js'
 
 /** How long a deleted or replaced repository may go unnoticed. */
 const IDENTITY_MILLISECONDS = 500
@@ -20,15 +19,17 @@ interface Opened {
 export class RepositoryHandle {
   readonly openedAt = performance.now()
   readonly #directory: string
+  readonly #files: PacedFiles
   readonly #opened: Promise<Opened>
   #database: ObjectDatabase | undefined
   #checkedAt = this.openedAt
   #holders = 0
   #retired = false
 
-  constructor(directory: string) {
+  constructor(directory: string, files: PacedFiles) {
     this.#directory = directory
-    this.#opened = open(directory)
+    this.#files = files
+    this.#opened = open(directory, files)
     this.#opened.then(
       ({ database }) => {
         this.#database = database
@@ -42,7 +43,7 @@ export class RepositoryHandle {
   async isCurrent(): Promise<boolean> {
     if (performance.now() - this.#checkedAt < IDENTITY_MILLISECONDS) return true
     this.#checkedAt = performance.now()
-    const [now, opened] = await Promise.allSettled([folderOf(this.#directory), this.#opened])
+    const [now, opened] = await Promise.allSettled([folderOf(this.#directory, this.#files), this.#opened])
     return now.status === 'fulfilled' && opened.status === 'fulfilled' && now.value === opened.value.identity
   }
 
@@ -65,7 +66,7 @@ export class RepositoryHandle {
     const { repository, database, stamp, identity } = await this.#opened
     const found = await repository.find(id)
     // libgit2 reads by paths, under which there may be another repository meanwhile.
-    if (found === 'commit') return (await folderOf(this.#directory)) === identity || undefined
+    if (found === 'commit') return (await folderOf(this.#directory, this.#files)) === identity || undefined
     if (found !== 'nothing') return false
     // It is not there if no pack has come or gone since before the opening, and all of them are readable.
     if (stamp === undefined) return undefined
@@ -96,12 +97,13 @@ export class RepositoryHandle {
   }
 }
 
-async function open(directory: string): Promise<Opened> {
-  const [identity, database] = await Promise.all([folderOf(directory), ObjectDatabase.open(directory)])
+async function open(directory: string, files: PacedFiles): Promise<Opened> {
+  const identity = await folderOf(directory, files)
+  const database = await ObjectDatabase.open(directory, files)
   const stamp = await database.stamp()
   const repository = await OpenRepository.open(directory)
   /* c8 ignore next 4 -- it takes a change within the millisecond of an opening */
-  if ((await folderOf(directory)) !== identity) {
+  if ((await folderOf(directory, files)) !== identity) {
     repository.close()
     throw new Error('another one was put in its place')
   }
@@ -109,8 +111,9 @@ async function open(directory: string): Promise<Opened> {
 }
 
 /** Which folder of objects is there. */
-async function folderOf(directory: string): Promise<string> {
-  const stats = await quickStat(join(directory, 'objects'))
+async function folderOf(directory: string, files: PacedFiles): Promise<string> {
+  const stats = await files.stat(`${directory}/objects`)
+  if (!stats) throw new Error('it has no objects')
   /* c8 ignore next -- the file systems of the specs tell when a folder was made */
   return identityOf(stats) ?? `${stats.dev} ${stats.ino}`
 }

@@ -8,3 +8,11 @@ export const quickStat = promisify(stat)
 export function isAbsence(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')
 }
+
+/** Handles the rejection of a look: these errors mean that there is nothing. */
+export function undefinedFor(...codes: string[]): (error: NodeJS.ErrnoException) => undefined {
+  return (error) => {
+    if (error.code === undefined || !codes.includes(error.code)) throw error
+    return undefined
+  }
+}
