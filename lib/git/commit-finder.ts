@@ -117,7 +117,7 @@ export class CommitFinder implements Commits {
   async #find(place: HandleKey, id: ObjectId): Promise<boolean> {
     let reason: unknown
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-      const handle = await this.#hold(place)
+      const handle = await this.#hold(place, id)
       try {
         const answer = await handle.has(id)
         // What another repository has, that was put in its place, is not reported of this one.
@@ -140,7 +140,7 @@ export class CommitFinder implements Commits {
   }
 
   /** @returns a handle that keeps its files until its `release()` */
-  async #hold({ directory, key }: HandleKey): Promise<RepositoryHandle> {
+  async #hold({ directory, key }: HandleKey, id: ObjectId): Promise<RepositoryHandle> {
     const known = this.#handles.get(key)
     if (known) {
       known.hold()
@@ -148,7 +148,7 @@ export class CommitFinder implements Commits {
       known.release()
       this.#drop(key, known)
     }
-    const handle = new RepositoryHandle(directory, this.#files)
+    const handle = new RepositoryHandle(directory, this.#files, id)
     handle.hold()
     if (this.#closed) handle.retire()
     else this.#handles.set(key, handle)

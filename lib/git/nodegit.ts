@@ -1,5 +1,6 @@
+import { setImmediate } from 'node:timers/promises'
 import type nodegit from 'nodegit'
-import { StartError } from '../errors.js'
+import { errorMessage, StartError } from '../errors.js'
 import type { ObjectFormat, ObjectId } from '../domain/object-id.js'
 
 /** What libgit2 answers when an object is not in the object database (GIT_ENOTFOUND). */
@@ -18,11 +19,29 @@ declare module 'nodegit' {
   interface Repository {
     /** Absent from the published types. */
     oidType(): number
+    getNamespace(): string
+    headForWorktree(name: string): Promise<unknown>
   }
 }
 
 /** What an object database has under an id. */
 export type ObjectKind = 'commit' | 'another object' | 'nothing'
+
+/** What the bridge says, and no libgit2 without it, in front of a letter for each of many ids. */
+const KINDS = 'the objects are: '
+
+/** Those letters; any other one means that it is not clear. */
+const KIND_OF: Readonly<Record<string, ObjectKind>> = { c: 'commit', o: 'another object', '-': 'nothing' }
+
+/** Ids that are looked up together. */
+interface Batch {
+  readonly ids: string[]
+  /** A letter for each; none where each is to be looked up alone. */
+  readonly letters: Promise<string>
+}
+
+/** Whether libgit2 is the one that the set-up builds; `undefined`: nobody has asked yet. */
+let isBuiltHere: boolean | undefined
 
 /** Builds the libgit2 that is wanted, wherever this package is installed. */
 const SET_UP = 'node_modules/.bin/commit-status set-up'
@@ -40,16 +59,23 @@ export async function loadLibgit2(): Promise<{ lacks?: string }> {
   } catch (cause) {
     throw new StartError(`libgit2 is not built; run: ${SET_UP}`, { cause })
   }
+  if (knowsSha256(git)) return {}
+  /* c8 ignore next 6 -- the specs run with the libgit2 that the set-up builds */
+  return {
+    lacks:
+      'libgit2 was built without SHA-256: SHA-256 repositories are answered with 503, and named pipes in a ' +
+      `repository hold up its look-ups; to mend it, run: ${SET_UP}`,
+  }
+}
+
+/** As the libgit2 that the set-up builds does, and no other one of nodegit. */
+function knowsSha256(git: typeof nodegit): boolean {
   try {
     git.Oid.fromString('1'.repeat(64))
-    return {}
-    /* c8 ignore next 8 -- the specs run with the libgit2 that the set-up builds, which knows these ids */
+    return true
+    /* c8 ignore next 3 -- the specs run with it */
   } catch {
-    return {
-      lacks:
-        'libgit2 was built without SHA-256: SHA-256 repositories are answered with 503, and named pipes in a ' +
-        `repository hold up its look-ups; to mend it, run: ${SET_UP}`,
-    }
+    return false
   }
 }
 
@@ -58,10 +84,14 @@ export class OpenRepository {
   readonly #git: typeof nodegit
   readonly #repository: nodegit.Repository
   readonly #format: ObjectFormat | undefined
+  /** What was looked up with the opening. */
+  #first: { readonly id: string; readonly letter: string } | undefined
+  #next: Batch | undefined
   #closed = false
 
-  private constructor(git: typeof nodegit, repository: nodegit.Repository) {
+  private constructor(git: typeof nodegit, repository: nodegit.Repository, first: ObjectId | undefined) {
     this.#git = git
+    if (first) this.#first = { id: first.hex, letter: repository.getNamespace() }
     this.#repository = repository
     // Asked once, as it waits for whatever else is under way on this repository.
     this.#format = FORMATS[repository.oidType()]
@@ -71,22 +101,55 @@ export class OpenRepository {
    * Opens without looking at who owns the files: the admin chose the folder. scripts/set-up/libgit2-bridge.h has it
    * open the object database alone, in the object format that the repository's own config names.
    * Rejects with libgit2's error.
+   * @param directory its absolute path
+   * @param first an id that is looked up at the same time
    */
-  static async open(directory: string): Promise<OpenRepository> {
+  static async open(directory: string, first?: ObjectId): Promise<OpenRepository> {
     // Here, so that what needs no libgit2 runs without it.
     const { default: git } = await import('nodegit')
-    return new OpenRepository(git, await git.Repository.openBare(directory))
+    isBuiltHere ??= knowsSha256(git)
+    /* c8 ignore next -- the specs run with the libgit2 that the set-up builds */
+    const wanted = isBuiltHere ? first : undefined
+    return new OpenRepository(git, await git.Repository.openBare(`${wanted?.hex ?? ''}${directory}`), wanted)
   }
 
   /**
-   * What the object database has under this id. The check of the object's header in
-   * scripts/set-up/libgit2-bridge.h keeps this from inflating the object.
+   * What the object database has under this id. Look-ups of one turn of the event loop are made together. The check of
+   * the object's header in scripts/set-up/libgit2-bridge.h keeps this from inflating the object.
    * Rejects with libgit2's error when it cannot be determined.
    */
   async find(id: ObjectId): Promise<ObjectKind> {
     // For an id of the other format, libgit2 1.9 writes past the end of a buffer as long as its own ids.
     if (id.format !== this.#format) return 'nothing'
     if (this.#closed) throw new Error('the repository was closed')
+    const { [await this.#letterOf(id.hex)]: kind } = KIND_OF
+    return kind ?? (await this.#findAlone(id))
+  }
+
+  async #letterOf(id: string): Promise<string> {
+    const first = this.#first
+    this.#first = undefined
+    if (first?.id === id) return first.letter
+    if (!this.#next) {
+      const ids: string[] = []
+      this.#next = { ids, letters: this.#look(ids) }
+    }
+    const { ids, letters } = this.#next
+    const at = ids.push(id) - 1
+    return (await letters).charAt(at)
+  }
+
+  /** @param ids may become more until the turn of the event loop ends */
+  async #look(ids: readonly string[]): Promise<string> {
+    await setImmediate()
+    this.#next = undefined
+    if (ids.length === 1) return ''
+    const outcome: unknown = await this.#repository.headForWorktree(ids.join('')).catch((error: unknown) => error)
+    const [, letters = ''] = errorMessage(outcome).split(KINDS)
+    return letters
+  }
+
+  async #findAlone(id: ObjectId): Promise<ObjectKind> {
     const outcome: unknown = await this.#git.Commit.lookup(this.#repository, this.#git.Oid.fromString(id.hex)).catch(
       (error: unknown) => error,
     )

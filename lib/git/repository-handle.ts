@@ -26,10 +26,11 @@ export class RepositoryHandle {
   #holders = 0
   #retired = false
 
-  constructor(directory: string, files: PacedFiles) {
+  /** @param first the id that will be asked for first */
+  constructor(directory: string, files: PacedFiles, first: ObjectId) {
     this.#directory = directory
     this.#files = files
-    this.#opened = open(directory, files)
+    this.#opened = open(directory, files, first)
     this.#opened.then(
       ({ database }) => {
         this.#database = database
@@ -97,11 +98,11 @@ export class RepositoryHandle {
   }
 }
 
-async function open(directory: string, files: PacedFiles): Promise<Opened> {
+async function open(directory: string, files: PacedFiles, first: ObjectId): Promise<Opened> {
   const identity = await folderOf(directory, files)
   const database = await ObjectDatabase.open(directory, files)
   const stamp = await database.stamp()
-  const repository = await OpenRepository.open(directory)
+  const repository = await OpenRepository.open(directory, first)
   /* c8 ignore next 4 -- it takes a change within the millisecond of an opening */
   if ((await folderOf(directory, files)) !== identity) {
     repository.close()

@@ -67,6 +67,12 @@ static inline int git_object_rawcontent_is_valid(int *valid, const char *content
 
 // --- Commit.lookup ------------------------------------------------------------------------------
 
+// libgit2 1.9 writes past the end of a buffer when it makes the file name of a loose object from an
+// id that is longer than the repository's own.
+static inline bool bridge_is_of_kind(git_repository *repository, const git_oid *id) {
+  return id->type == git_repository_oid_type(repository);
+}
+
 // git_commit_lookup inflates the whole object before it looks at its type. With the id of a large
 // blob, or of a commit with a large message, anybody who may read could make the process spend a
 // second and the object's size in memory; and from a loose object that ends too early, libgit2 1.9
@@ -75,9 +81,7 @@ static inline int git_object_rawcontent_is_valid(int *valid, const char *content
 // lib/git/nodegit.ts knows its code for a commit and its text for another object.
 static inline int bridge_commit_lookup(git_commit **, git_repository *repository,
                                        const git_oid *id) {
-  // libgit2 1.9 writes past the end of a buffer when it makes the file name of a loose object from
-  // an id that is longer than the repository's own.
-  if (id->type != git_repository_oid_type(repository)) {
+  if (!bridge_is_of_kind(repository, id)) {
     git_error_set_str(GIT_ERROR_ODB, "the id is of another kind than the repository's");
     return GIT_ENOTFOUND;
   }
@@ -97,6 +101,61 @@ static inline int bridge_commit_lookup(git_commit **, git_repository *repository
   return GIT_EEXISTS;
 }
 #define git_commit_lookup bridge_commit_lookup
+
+// --- Repository.headForWorktree -----------------------------------------------------------------
+
+// To hand a look-up to another thread takes more processor time than the look-up. So this one, of
+// nodegit's functions of a repository and a text the one that has no other use here, looks up many
+// ids at once: full ones in hexadecimal digits, with nothing between them. The error says in a
+// letter for each what the object is; of what is unclear, Commit.lookup has the error.
+// lib/git/nodegit.ts knows its text and the letters.
+static const char BRIDGE_COMMIT = 'c', BRIDGE_OTHER = 'o', BRIDGE_NOTHING = '-', BRIDGE_UNCLEAR = '?';
+static const char BRIDGE_KINDS[] = "the objects are: ";
+
+static inline char bridge_kind(git_odb *odb, const git_oid *id) {
+  size_t size = 0;
+  git_object_t type = GIT_OBJECT_INVALID;
+  if (!git_odb_exists_ext(odb, id, GIT_ODB_LOOKUP_NO_REFRESH)) return BRIDGE_NOTHING;
+  if (git_odb_read_header(&size, &type, odb, id) != 0) return BRIDGE_UNCLEAR;
+  return type == GIT_OBJECT_COMMIT ? BRIDGE_COMMIT : BRIDGE_OTHER;
+}
+
+// Looks into packs that have come since the opening for all that are missing together: to find
+// these is to read a folder, however many there are.
+static inline std::string bridge_kinds(git_odb *odb, git_oid_t type, const std::string &ids) {
+  const size_t size = type == GIT_OID_SHA256 ? GIT_OID_SHA256_HEXSIZE : GIT_OID_SHA1_HEXSIZE;
+  std::string kinds;
+  bool is_fresh = false;
+  for (size_t at = 0; at + size <= ids.size(); at += size) {
+    git_oid id;
+    if (git_oid_fromstr(&id, ids.substr(at, size).c_str(), type) != 0) {
+      kinds += BRIDGE_UNCLEAR;
+      continue;
+    }
+    char kind = bridge_kind(odb, &id);
+    if (kind == BRIDGE_NOTHING && !is_fresh) {
+      is_fresh = true;
+      git_odb_refresh(odb);
+      kind = bridge_kind(odb, &id);
+    }
+    kinds += kind;
+  }
+  return kinds;
+}
+
+// The one caller passes a text that it has allocated with malloc and never frees or looks at again.
+static inline int bridge_look_up_all(git_reference **, git_repository *repository, const char *text) {
+  const std::string ids(text);
+  std::free(const_cast<char *>(text));
+  git_odb *odb = nullptr;
+  int error = git_repository_odb(&odb, repository);
+  if (error) return error;
+  const std::string kinds = bridge_kinds(odb, git_repository_oid_type(repository), ids);
+  git_odb_free(odb);
+  git_error_set_str(GIT_ERROR_INVALID, (BRIDGE_KINDS + kinds).c_str());
+  return GIT_EEXISTS;
+}
+#define git_repository_head_for_worktree bridge_look_up_all
 
 // --- Repository.openBare ------------------------------------------------------------------------
 
@@ -190,12 +249,15 @@ static inline bool bridge_is(mode_t kind, const std::string &path) {
   return stat(path.c_str(), &found) == 0 && (found.st_mode & S_IFMT) == kind;
 }
 
-// Its commits can be looked up until it is cleaned up, and nothing else works.
-static inline int bridge_repository_open_bare(git_repository **out, const char *path) {
-  const std::string directory(path), objects = directory + "/objects";
+// Its commits can be looked up until it is cleaned up, and nothing else works. In front of the
+// path, which is absolute, may stand ids that are looked up with the opening, as it takes another
+// thread anyway: Repository.getNamespace has the letters of Repository.headForWorktree then.
+static inline int bridge_open(git_repository **out, const std::string &ids,
+                              const std::string &directory) {
+  const std::string objects = directory + "/objects";
   if (!bridge_is(S_IFREG, directory + "/HEAD") || !bridge_is(S_IFDIR, directory + "/refs") ||
       !bridge_is(S_IFDIR, objects)) {
-    git_error_set(GIT_ERROR_REPOSITORY, "path is not a repository: %s", path);
+    git_error_set(GIT_ERROR_REPOSITORY, "path is not a repository: %s", directory.c_str());
     return GIT_ENOTFOUND;
   }
   git_odb_options options = GIT_ODB_OPTIONS_INIT;
@@ -204,7 +266,18 @@ static inline int bridge_repository_open_bare(git_repository **out, const char *
   git_odb *odb = nullptr;
   error = git_odb_open(&odb, objects.c_str(), &options);
   if (!error) error = git_repository_wrap_odb(out, odb);
+  if (!error && !ids.empty())
+    error = git_repository_set_namespace(*out, bridge_kinds(odb, options.oid_type, ids).c_str());
   git_odb_free(odb);
   return error;
+}
+
+// The one caller passes a text that it has allocated with malloc and never frees or looks at again.
+static inline int bridge_repository_open_bare(git_repository **out, const char *path) {
+  const std::string text(path);
+  std::free(const_cast<char *>(path));
+  const size_t start = text.find('/');
+  if (start == std::string::npos) return bridge_open(out, "", text);
+  return bridge_open(out, text.substr(0, start), text.substr(start));
 }
 #define git_repository_open_bare bridge_repository_open_bare

@@ -1,11 +1,11 @@
-import { cpSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { loadLibgit2, OpenRepository } from '../../lib/git/nodegit.js'
 import type { ObjectFormat } from '../../lib/domain/object-id.js'
 import { formats, objectId, unknownId } from '../fixtures/finder.js'
-import { git, makeRepository, makeRepositoryWithCommit } from '../fixtures/git.js'
-import { makeEachType, makeRepositoryWithHistory } from '../fixtures/history.js'
+import { git, makeCommit, makeRepository, makeRepositoryWithCommit } from '../fixtures/git.js'
+import { makeEachType, makeHistory, makeRepositoryWithHistory } from '../fixtures/history.js'
 import { openFiles } from '../fixtures/open-files.js'
 import { within } from '../fixtures/within.js'
 
@@ -31,10 +31,69 @@ for (const format of formats) {
   })
 }
 
+for (const format of formats) {
+  t.test(`Ids that are asked for together are told apart, format ${format}`, async (t) => {
+    const directory = await makeRepository(t.testdir(), 'alice/hello', { format })
+    const each = await makeEachType(directory)
+    const repository = await OpenRepository.open(directory)
+    const kindOf = async (hex: string): Promise<string> => await repository.find(objectId(hex)).catch(() => 'an error')
+    const later = await makeHistory(directory, 3, 'later')
+    await git('-C', directory, 'repack', '-dq')
+    t.strictSame(
+      await Promise.all([...later, unknownId(format, 1), each.commit].map(kindOf)),
+      [...later.map(() => 'commit'), 'nothing', 'commit'],
+      'also those that came in a pack since the opening',
+    )
+    const damaged = await makeCommit(directory, 'damaged')
+    const loose = join(directory, 'objects', damaged.slice(0, 2), damaged.slice(2))
+    chmodSync(loose, 0o600)
+    truncateSync(loose, 5)
+    const ids = [each.tree, each.commit, damaged, unknownId(format, 1), each.blob, unknownId(format, 2), each.tag]
+    t.strictSame(await Promise.all(ids.map(kindOf)), [
+      ...['another object', 'commit', 'an error', 'nothing', 'another object', 'nothing', 'another object'],
+    ])
+    const many = Array.from({ length: 3000 }, (_, number) =>
+      number === 1234 ? each.commit : unknownId(format, number),
+    )
+    const found = await Promise.all(many.map(kindOf))
+    t.strictSame([found.indexOf('commit'), new Set(found).size], [1234, 2])
+    repository.close()
+  })
+
+  t.test(`The first id is looked up with the opening, format ${format}`, async (t) => {
+    const directory = await makeRepository(t.testdir(), 'alice/hello', { format })
+    const each = await makeEachType(directory)
+    const damaged = await makeCommit(directory, 'damaged')
+    const pathOf = (id: string): string => join(directory, 'objects', id.slice(0, 2), id.slice(2))
+    chmodSync(pathOf(damaged), 0o600)
+    truncateSync(pathOf(damaged), 5)
+    const opened = async (id: string): Promise<OpenRepository> => {
+      const repository = await OpenRepository.open(directory, objectId(id))
+      t.teardown(() => {
+        repository.close()
+      })
+      return repository
+    }
+    t.equal(await (await opened(each.tree)).find(objectId(each.tree)), 'another object')
+    t.equal(await (await opened(unknownId(format))).find(objectId(unknownId(format))), 'nothing')
+    await t.rejects((await opened(damaged)).find(objectId(damaged)), Error, 'with the error of libgit2')
+    const other = objectId(unknownId(format === 'sha1' ? 'sha256' : 'sha1'))
+    t.equal(await (await opened(other.hex)).find(other), 'nothing', 'an id of the other format')
+
+    const [repository, second] = [await opened(each.commit), await opened(each.commit)]
+    rmSync(pathOf(each.commit))
+    t.equal(await repository.find(objectId(each.commit)), 'commit')
+    t.equal(await repository.find(objectId(each.commit)), 'nothing', 'but only that once')
+    t.equal(await second.find(objectId(each.tree)), 'another object', 'another one is asked for first')
+    t.equal(await second.find(objectId(each.commit)), 'nothing')
+  })
+}
+
 t.test('What is no repository cannot be opened', async (t) => {
   const folder = t.testdir({ 'empty.git': {}, 'file.git': '' })
   for (const name of ['empty.git', 'file.git', 'missing.git'])
     await t.rejects(OpenRepository.open(join(folder, name)), Error, name)
+  await t.rejects(OpenRepository.open('missing.git'), { message: /path is not a repository: missing.git/ })
 })
 
 t.test('A closed repository lets go of its files, and a look-up that begins later rejects', async (t) => {
