@@ -1,4 +1,4 @@
-import { higher, type Access, type AccessPolicy } from '../contracts/access-policy.js'
+import { higher, type Access, type AccessPolicy, type KnownRight } from '../contracts/access-policy.js'
 import type { MaybePromise, MaybeSync } from '../concurrency/maybe-promise.js'
 import type { Grant } from '../contracts/records.js'
 import type { GrantStore } from '../contracts/store.js'
@@ -20,8 +20,13 @@ export class GrantPolicy implements MaybeSync<AccessPolicy> {
   }
 }
 
+/** What comes of grants that were read with who it is. */
+export function knownRight(user: string, name: RepositoryName, grants: readonly Pick<Grant, 'access'>[]): KnownRight {
+  return { repository: name.full, access: granted(user, name, grants) }
+}
+
 /** @param grants those that give the user something on the repository */
-export function granted(user: string, { owner }: RepositoryName, grants: readonly Pick<Grant, 'access'>[]): Access {
+function granted(user: string, { owner }: RepositoryName, grants: readonly Pick<Grant, 'access'>[]): Access {
   const own: Access = user === owner ? 'write' : 'none'
   return grants.reduce<Access>((access, grant) => higher(access, grant.access), own)
 }

@@ -3,7 +3,7 @@ import type { KnownRight } from '../contracts/access-policy.js'
 import type { Identity } from '../contracts/authenticator.js'
 import type { StoredFailureBudget } from '../contracts/failure-budget.js'
 import type { RepositoryName } from '../domain/repository-name.js'
-import { granted } from './grants.js'
+import { knownRight } from './grants.js'
 import type { Tokens } from './tokens.js'
 
 /** Who logs in with a token. */
@@ -39,9 +39,9 @@ export class LogIns {
     const digest = this.#tokens.digestOf(token)
     if (!digest) return undefined
     const asked = this.#hasGrants ? repository : undefined
-    return this.#budget.logIn(address, digest.id, asked).then(({ retryAfter, token, granted: grants, latest }) => {
+    return this.#budget.logIn(address, digest.id, asked).then(({ retryAfter, token, granted, latest }) => {
       const identity = this.#tokens.identityOf(digest, token)
-      const right = identity && asked && { repository: asked.full, access: granted(identity.user, asked, grants) }
+      const right = identity && asked && knownRight(identity.user, asked, granted)
       return { retryAfter, identity, ...(right && { right }), latest }
     })
   }

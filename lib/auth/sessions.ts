@@ -1,6 +1,9 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { Clock } from '../contracts/clock.js'
-import type { SignIn, SignInStore } from '../contracts/sign-in-store.js'
+import type { KnownRight } from '../contracts/access-policy.js'
+import type { FoundSignIn, SignIn, SignInStore } from '../contracts/sign-in-store.js'
+import type { RepositoryName } from '../domain/repository-name.js'
+import { knownRight } from './grants.js'
 
 /** How long a link is good, and a session. */
 export const LINK_MILLISECONDS = 10 * 60 * 1000
@@ -14,6 +17,12 @@ const RANDOM_BYTES = 24
 
 /** What a link or a session is opened with: nothing else is worth a look-up. */
 const CODE = /^[\w-]{32}$/
+
+/** Whose session it is. */
+export interface SessionUser {
+  readonly user: string
+  readonly right?: KnownRight
+}
 
 /** Links that sign a user in, each once, and the sessions that come of them. What opens them is kept nowhere. */
 export class Sessions {
@@ -36,7 +45,7 @@ export class Sessions {
 
   /** Whom a link is for; it stays good. */
   async linkUser(code: string): Promise<string | undefined> {
-    return await this.#userOf('link', code)
+    return (await this.#find('link', code))?.user
   }
 
   /** Opens a session with a link, which is good no more. Its secret is new: nobody can have known it before. */
@@ -50,9 +59,15 @@ export class Sessions {
     return isOpen ? { session, user } : undefined
   }
 
-  /** Who has a session. */
-  async userOf(session: string): Promise<string | undefined> {
-    return await this.#userOf('session', session)
+  /**
+   * Who has a session.
+   * @param repository on which grants decide: the right there is told where it is found in the same go
+   */
+  async find(session: string, repository?: RepositoryName): Promise<SessionUser | undefined> {
+    const found = await this.#find('session', session, repository)
+    if (!found) return undefined
+    const { user, granted } = found
+    return { user, ...(repository && granted && { right: knownRight(user, repository, granted) }) }
   }
 
   async end(session: string): Promise<void> {
@@ -64,10 +79,10 @@ export class Sessions {
     return (await this.#store.removeOf(user)).filter((signIn) => this.#isGood(signIn)).length
   }
 
-  async #userOf(kind: SignIn['kind'], code: string): Promise<string | undefined> {
+  async #find(kind: SignIn['kind'], code: string, repository?: RepositoryName): Promise<FoundSignIn | undefined> {
     if (!CODE.test(code)) return undefined
-    const found = await this.#store.get(digestOf(code))
-    return found?.kind === kind && this.#isGood(found) ? found.user : undefined
+    const found = await this.#store.get(digestOf(code), repository)
+    return found?.kind === kind && this.#isGood(found) ? found : undefined
   }
 
   #isGood({ endsAt }: SignIn): boolean {

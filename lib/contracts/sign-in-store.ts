@@ -1,4 +1,6 @@
 import type { MaybePromise } from '../concurrency/maybe-promise.js'
+import type { RepositoryName } from '../domain/repository-name.js'
+import type { Grant } from './records.js'
 
 /** A link that signs a user in, or the session that comes of it. */
 export interface SignIn {
@@ -6,6 +8,11 @@ export interface SignIn {
   readonly user: string
   /** Milliseconds since 1970 UTC. */
   readonly endsAt: number
+}
+
+export interface FoundSignIn extends SignIn {
+  /** What grants give its user on the repository; absent where nobody knows. */
+  readonly granted?: readonly Pick<Grant, 'access'>[]
 }
 
 /** How many of a kind there may be. */
@@ -22,7 +29,8 @@ export interface SignInStore {
   /** Keeps a link; its digest is new. */
   add(digest: string, link: { readonly user: string; readonly endsAt: number }): MaybePromise<void>
 
-  get(digest: string): MaybePromise<SignIn | undefined>
+  /** @param repository whose grants are read in the same go, where they are kept beside */
+  get(digest: string, repository?: RepositoryName): MaybePromise<FoundSignIn | undefined>
 
   /**
    * Makes a session of a link, which is gone then: for one of all who ask at once. What was removed meanwhile is made

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { defaultOf } from '../../config/settings.js'
 import type { Administration } from '../admin/administration.js'
+import { GrantPolicy } from '../auth/grants.js'
 import type { Sessions } from '../auth/sessions.js'
 import { PartError, ServiceError } from '../errors.js'
 import { CommitLog } from '../git/commit-log.js'
@@ -71,7 +72,10 @@ export function openPages(pages: HostPages | StandAlonePages, dependencies: Open
     if ('session' in pages) return hostVisitors(pages, dependencies.guard)
     if ('linkCommand' in pages) {
       const cookie = new SessionCookie(base)
-      return async (request) => await cookie.visitor(dependencies.sessions, request, address.called(request))
+      return async (request, repository) => {
+        const asked = policy instanceof GrantPolicy ? repository : undefined
+        return await cookie.visitor(dependencies.sessions, request, address.called(request), asked)
+      }
     }
     const { header, secret } = pages
     const { isTrustedPeer: isTrusted, meter } = dependencies

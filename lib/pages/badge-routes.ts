@@ -4,11 +4,10 @@ import { digestOf } from '../http/digest.js'
 import type { Route } from '../http/surface.js'
 import type { ObjectId } from '../domain/object-id.js'
 import { parseObjectId } from '../domain/object-id.js'
-import { repositoryName } from '../domain/repository-name.js'
-import type { Caller, VisibleRepository } from '../service/repository-access.js'
+import type { VisibleRepository } from '../service/repository-access.js'
 import { repositoryPattern } from '../http/page-paths.js'
 import { badgeImage } from './badge.js'
-import { callerOf, frameOf, queryOf, type PageContext } from './context.js'
+import { callerOf, frameOf, queryOf, repositoryOf, type PageContext } from './context.js'
 import { defaultBranch } from './default-branch.js'
 
 /** How far back a settled commit is looked for. */
@@ -26,8 +25,7 @@ export function badgeRoutes(pageContext: PageContext): readonly Route[] {
       path: repositoryPattern(String.raw`/badge\.svg`),
       operation: async (request) => {
         const caller = callerOf(await frameOf(pageContext, request))
-        const { owner = '', repo = '' } = request.params
-        const found = await lists.find(caller, repositoryName(owner, repo))
+        const found = await lists.find(caller, repositoryOf(request))
         const query = queryOf(request)
         const context = query.get('context') ?? undefined
         if (context !== undefined && Array.from(context).length > MAX_CONTEXT) throw new ServiceError('path_unknown')
@@ -36,7 +34,7 @@ export function badgeRoutes(pageContext: PageContext): readonly Route[] {
         const isThere = named && (await lists.hasCommit(found.repository, named))
         const start =
           ref === '' ? (await defaultBranch(pageContext, found.repository)).start : isThere ? named : undefined
-        const look = new BadgeState(pageContext, caller, found, context)
+        const look = new BadgeState(pageContext, found, context)
         const state = !start ? null : await (query.has('settled') ? look.settled(start) : look.state(start))
         // An image all the same: in the pages that show it an error would be a broken picture.
         const body = await badgeImage(context ?? 'checks', ref !== '' && !start ? 'gone' : state)
@@ -59,13 +57,11 @@ export function badgeRoutes(pageContext: PageContext): readonly Route[] {
 /** What a badge is to show of a repository. */
 class BadgeState {
   readonly #pageContext: PageContext
-  readonly #caller: Caller
   readonly #found: VisibleRepository
   readonly #context: string | undefined
 
-  constructor(pageContext: PageContext, caller: Caller, found: VisibleRepository, context: string | undefined) {
+  constructor(pageContext: PageContext, found: VisibleRepository, context: string | undefined) {
     this.#pageContext = pageContext
-    this.#caller = caller
     this.#found = found
     this.#context = context
   }
@@ -73,10 +69,10 @@ class BadgeState {
   /** Of a commit, or of its one context. */
   async state(commit: ObjectId): Promise<State | null> {
     const { lists } = this.#pageContext
-    const { name } = this.#found
+    const found = this.#found
     if (this.#context === undefined)
-      return (await lists.states(this.#caller, name, [commit.hex])).states[commit.hex]?.state ?? null
-    return (await lists.status(this.#caller, name, commit.hex, this.#context))?.state ?? null
+      return (await lists.statesOf(found, [commit.hex])).states[commit.hex]?.state ?? null
+    return (await lists.status({ found, commit }, this.#context))?.state ?? null
   }
 
   /** Of the latest commit that is not pending, nor without a status. */
@@ -84,7 +80,7 @@ class BadgeState {
     const { log, lists } = this.#pageContext
     const commits = await log.list(this.#found.repository, start, { skip: 0, limit: MAX_COMMITS })
     const shas = commits.map(({ sha }) => sha)
-    const { states } = await lists.states(this.#caller, this.#found.name, shas)
+    const { states } = await lists.statesOf(this.#found, shas)
     for (const sha of shas) {
       const known = states[sha]
       // What has no status at all has none of the context.

@@ -2,7 +2,6 @@ import { LRUCache } from 'lru-cache'
 import { closing } from '../concurrency/maybe-promise.js'
 import type { Answer } from '../http/exchange.js'
 import type { Request, Route } from '../http/surface.js'
-import { repositoryName } from '../domain/repository-name.js'
 import { parseObjectId } from '../domain/object-id.js'
 import { leadOn } from './commit-name.js'
 import { commitAddress } from './commit-url.js'
@@ -11,7 +10,7 @@ import { repositoryPattern } from '../http/page-paths.js'
 import { commitFragment, commitPage, type CommitView } from './commit-page.js'
 import { partOfList, wholeList } from './status-summary.js'
 import { htmlAnswer, pageAnswer, type PageFrame } from './html/layout.js'
-import { callerOf, frameOf, minuteNow, queryOf, skipOf, type PageContext } from './context.js'
+import { callerOf, frameOf, minuteNow, queryOf, repositoryOf, skipOf, type PageContext } from './context.js'
 
 /** About what a page that is remembered takes in memory besides its bytes. */
 const PAGE_BYTES = 1000
@@ -35,8 +34,8 @@ export function commitRoutes(pageContext: PageContext): readonly Route[] {
     make: (view: CommitView, frame: PageFrame) => Answer,
   ): Promise<Answer> => {
     const frame = await frameOf(pageContext, request)
-    const { owner = '', repo = '', sha = '' } = request.params
-    const [caller, name, id] = [callerOf(frame), repositoryName(owner, repo), parseObjectId(sha)]
+    const { sha = '' } = request.params
+    const [caller, name, id] = [callerOf(frame), repositoryOf(request), parseObjectId(sha)]
     if (!id) {
       const rest = `${kind === 'page' ? '' : `/${kind}`}${request.search}`
       return await leadOn(pageContext, frame, await lists.find(caller, name), { name: sha, rest })

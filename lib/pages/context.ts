@@ -1,5 +1,6 @@
 import type { Administration } from '../admin/administration.js'
 import type { Sessions } from '../auth/sessions.js'
+import { repositoryName, type RepositoryName } from '../domain/repository-name.js'
 import { ServiceError } from '../errors.js'
 import type { CommitLog } from '../git/commit-log.js'
 import type { RefLists } from '../git/ref-lists.js'
@@ -68,7 +69,7 @@ export interface PageContext {
 /** Who looks, and where pages are. Throws as `Visitors`. */
 export async function frameOf(pageContext: PageContext, request: Request): Promise<PageFrame> {
   const { base, title, visitors } = pageContext
-  const visitor = await visitors(request)
+  const visitor = await visitors(request, repositoryOf(request))
   return { base, site: title, visitor, signInUrl: signInUrlOf(pageContext, addressOf(pageContext, request)) }
 }
 
@@ -100,7 +101,13 @@ export function returnPath(base: string, address: string): string | undefined {
 }
 
 export function callerOf({ visitor }: PageFrame): Caller {
-  return visitor.user === undefined ? {} : { user: visitor.user }
+  const { user, right } = visitor
+  return user === undefined ? {} : { user, ...(right && { right }) }
+}
+
+/** The repository that a page is about; `undefined` also where its name breaks the name rules. */
+export function repositoryOf({ params: { owner = '', repo = '' } }: Request): RepositoryName | undefined {
+  return repositoryName(owner, repo)
 }
 
 /**

@@ -58,10 +58,11 @@ async function toRow(pageContext: PageContext, caller: Caller, name: RepositoryN
   const { lists, log, logger } = pageContext
   const nothing = { name, branch: undefined, commit: undefined }
   try {
-    const { repository } = await lists.find(caller, name)
+    const found = await lists.find(caller, name)
+    const { repository } = found
     const { branch, start: commit } = await defaultBranch(pageContext, repository)
     if (!commit) return { name, branch, commit: undefined, state: commitState([]) }
-    const { states } = await lists.states(caller, name, [commit.hex], () => MAX_FAILED)
+    const { states } = await lists.statesOf(found, [commit.hex], () => MAX_FAILED)
     return { name, branch, commit: await log.one(repository, commit), state: states[commit.hex] }
   } catch (error) {
     if (error instanceof ServiceError && error.status < 500) return undefined

@@ -93,8 +93,8 @@ function trailingSlashRedirects(base: string, routes: readonly Route[]): readonl
 /** Of each request once: a page and the error that it may end in have the same visitor. */
 function memoised(visitors: Visitors): Visitors {
   const known = new WeakMap<IncomingMessage, Promise<Visitor>>()
-  return async (request) => {
-    const asked = known.get(request) ?? (async () => await visitors(request))()
+  return async (request, repository) => {
+    const asked = known.get(request) ?? (async () => await visitors(request, repository))()
     known.set(request, asked)
     return await asked
   }

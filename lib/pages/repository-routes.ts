@@ -2,11 +2,10 @@ import { type CommitStates, MAX_FAILED, MAX_STATES } from '../domain/commit-stat
 import { ServiceError } from '../errors.js'
 import type { Route } from '../http/surface.js'
 import type { Repository } from '../contracts/repositories.js'
-import { repositoryName } from '../domain/repository-name.js'
 import type { ObjectId } from '../domain/object-id.js'
 import { repositoryPath, repositoryPattern } from '../http/page-paths.js'
 import { pageAnswer, redirect } from './html/layout.js'
-import { callerOf, frameOf, minuteNow, queryOf, skipOf, type PageContext } from './context.js'
+import { callerOf, frameOf, minuteNow, queryOf, repositoryOf, skipOf, type PageContext } from './context.js'
 import { branchesPage } from './branches-page.js'
 import { shellHints } from './shell-hints.js'
 import { MAX_COMMITS, repositoryPage } from './repository-page.js'
@@ -22,12 +21,12 @@ export function repositoryRoutes(pageContext: PageContext): readonly Route[] {
       operation: async (request) => {
         const frame = await frameOf(pageContext, request)
         const caller = callerOf(frame)
-        const { owner = '', repo = '' } = request.params
-        const asked = repositoryName(owner, repo)
+        const asked = repositoryOf(request)
         // Links on the page are read from its address.
         if (asked?.name.includes('/') && repositoryPath(asked) !== request.path)
           return redirect(base + repositoryPath(asked) + request.search)
-        const { name, repository } = await lists.find(caller, asked)
+        const found = await lists.find(caller, asked)
+        const { name, repository } = found
         const query = queryOf(request)
         const skip = skipOf(query)
         const askedRef = query.get('ref') ?? ''
@@ -39,7 +38,7 @@ export function repositoryRoutes(pageContext: PageContext): readonly Route[] {
         const shown = commits.slice(0, MAX_COMMITS)
         const shas = shown.map(({ sha }) => sha).slice(0, MAX_STATES)
         const { states }: CommitStates =
-          shas.length === 0 ? { states: {} } : await lists.states(caller, name, shas, () => MAX_FAILED)
+          shas.length === 0 ? { states: {} } : await lists.statesOf(found, shas, () => MAX_FAILED)
         const page = repositoryPage({
           base,
           name,
@@ -65,12 +64,12 @@ export function repositoryRoutes(pageContext: PageContext): readonly Route[] {
       operation: async (request) => {
         const frame = await frameOf(pageContext, request)
         const caller = callerOf(frame)
-        const { owner = '', repo = '' } = request.params
-        const { name, repository } = await lists.find(caller, repositoryName(owner, repo))
+        const found = await lists.find(caller, repositoryOf(request))
+        const { name, repository } = found
         const branches = await refLists.branches(repository)
         const shas = branches.map(({ sha }) => sha)
         const { states }: CommitStates =
-          shas.length === 0 ? { states: {} } : await lists.states(caller, name, shas, () => MAX_FAILED)
+          shas.length === 0 ? { states: {} } : await lists.statesOf(found, shas, () => MAX_FAILED)
         return pageAnswer(frame, branchesPage({ base, name, branches, states }))
       },
     },

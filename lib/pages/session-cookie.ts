@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Sessions } from '../auth/sessions.js'
+import type { RepositoryName } from '../domain/repository-name.js'
 import type { CalledAddress } from '../http/public-address.js'
 import type { Visitor } from './html/layout.js'
 import { NOBODY } from './visitor.js'
@@ -59,9 +60,15 @@ export class SessionCookie extends PageCookie {
     super(base, 'commit-status-session')
   }
 
-  async visitor(sessions: Sessions, request: IncomingMessage, own: CalledAddress): Promise<Visitor> {
+  /** @param repository of which the right is wanted, where grants decide on it */
+  async visitor(
+    sessions: Sessions,
+    request: IncomingMessage,
+    own: CalledAddress,
+    repository: RepositoryName | undefined,
+  ): Promise<Visitor> {
     const session = this.read(request, own)
-    const user = session === undefined ? undefined : await sessions.userOf(session)
-    return user === undefined ? NOBODY : { user, hasSession: true }
+    const found = session === undefined ? undefined : await sessions.find(session, repository)
+    return found ? { ...found, hasSession: true } : NOBODY
   }
 }

@@ -129,17 +129,11 @@ export class StatusLists {
   }
 
   /**
-   * The status of one context. Checked as `list`.
+   * The status of one context.
    * @returns `undefined` where nothing was reported
    * @throws ServiceError
    */
-  async status(
-    caller: Caller,
-    name: RepositoryName | undefined,
-    sha: string,
-    context: string,
-  ): Promise<StoredStatus | undefined> {
-    const { found, commit } = await this.findCommit(caller, name, () => fullCommitId(sha))
+  async status({ found, commit }: LocatedCommit, context: string): Promise<StoredStatus | undefined> {
     return await stored(this.#dependencies.store.statuses.status(found.name, commit, context))
   }
 
@@ -156,7 +150,15 @@ export class StatusLists {
     shas: readonly string[],
     readFailed: () => number | undefined = () => undefined,
   ): Promise<CommitStates> {
-    const { name: found, repository } = await this.find(caller, name)
+    return await this.statesOf(await this.find(caller, name), shas, readFailed)
+  }
+
+  /** The same in a repository that has been found. */
+  async statesOf(
+    { name, repository }: VisibleRepository,
+    shas: readonly string[],
+    readFailed: () => number | undefined = () => undefined,
+  ): Promise<CommitStates> {
     if (shas.length === 0 || shas.length > MAX_STATES) throw new ServiceError('shas_invalid')
     const asked = new Map(shas.map(fullCommitId).map((commit) => [commit.hex, commit]))
     const failed = readFailed()
@@ -165,7 +167,7 @@ export class StatusLists {
     )
     const commits = there.flat()
     const states =
-      commits.length === 0 ? [] : await stored(this.#dependencies.store.statuses.states(found, commits, failed))
+      commits.length === 0 ? [] : await stored(this.#dependencies.store.statuses.states(name, commits, failed))
     const ids = commits.map(({ hex }) => hex)
     const entries = states.map((state, index): [string, CommitState] => {
       const { [index]: id = '' } = ids

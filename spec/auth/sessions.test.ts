@@ -25,7 +25,7 @@ t.test('Links and sessions are kept as digests: nobody finds them in the memory 
   t.notOk(heap.includes(link), 'the link')
   t.notOk(heap.includes(session), 'the session')
   t.strictSame(
-    [await sessions.linkUser(link.toString()), await sessions.userOf(session.toString())],
+    [await sessions.linkUser(link.toString()), (await sessions.find(session.toString()))?.user],
     ['alice', 'alice'],
   )
   t.equal(other.size, 1)

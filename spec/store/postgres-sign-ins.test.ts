@@ -73,8 +73,8 @@ t.test('Links and sessions in a database', { skip: isMissing }, async (t) => {
     const sessions = new Sessions(store, systemClock)
     const { session = '' } = (await sessions.open((await sessions.createLink('alice')).code)) ?? {}
     await server.kill('SIGQUIT')
-    await t.rejects(sessions.userOf(session), { message: /^the database cannot be used/ })
+    await t.rejects(sessions.find(session), { message: /^the database cannot be used/ })
     await server.run()
-    t.equal(await sessions.userOf(session), 'alice', 'and it is there again')
+    t.equal((await sessions.find(session))?.user, 'alice', 'and it is there again')
   })
 })

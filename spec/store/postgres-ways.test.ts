@@ -3,8 +3,9 @@ import { makeToken } from '../../lib/auth/token.js'
 import { DIALECTS } from '../fixtures/api-client.js'
 import { hostCommit } from '../fixtures/hosted-commit.js'
 import { FarDatabase } from '../fixtures/far-database.js'
-import { isMissing, PostgresServer } from '../fixtures/postgres.js'
+import { isMissing, PostgresServer, sql } from '../fixtures/postgres.js'
 import type { CallOptions } from '../fixtures/service.js'
+import { signIn, visit } from '../fixtures/visit.js'
 
 /** So long that whatever is asked together is on its way together. */
 const MILLISECONDS = 20
@@ -15,7 +16,8 @@ type Ask = () => Promise<{ readonly status: number }>
 
 t.test('Ways to a database and back that a request makes, one after the other', { skip: isMissing }, async (t) => {
   const server = await PostgresServer.start(t)
-  const database = await FarDatabase.of(t, server, await server.database(), MILLISECONDS)
+  const url = await server.database()
+  const database = await FarDatabase.of(t, server, url, MILLISECONDS)
   const hosted = await hostCommit(t, {
     private: true,
     settings: { store: database.url, compatibleApis: DIALECTS.map(({ name }) => name) },
@@ -64,6 +66,53 @@ t.test('Ways to a database and back that a request makes, one after the other', 
       await makes(t, 0, 401, 'nobody in particular', call('GET', list, {}))
     })
   }
+
+  t.test('Pages: whose session it is, with the right, is one', async (t) => {
+    const cookie = await signIn(service, 'bob')
+    const page = (path: string, headers: Record<string, string> = { cookie }): Ask => {
+      return async () => await visit(service, path, { headers })
+    }
+    const home = `/repos/${repository}`
+    await makes(t, 2, 200, 'a commit that has not changed', page(`${home}/commits/${sha}`))
+    await makes(t, 2, 200, 'its statuses alone', page(`${home}/commits/${sha}/fragment`))
+    await makes(t, 1, 303, 'a branch', page(`${home}/commits/main`))
+    await makes(t, 2, 200, 'a repository', page(home))
+    await makes(t, 2, 200, 'its branches', page(`${home}/branches`))
+    await makes(t, 2, 200, 'a badge', page(`${home}/badge.svg`))
+    await makes(t, 2, 200, 'the badge of a check', page(`${home}/badge.svg?context=ci%2Fbuild`))
+    await makes(t, 2, 200, 'tokens', page('/settings/tokens'))
+    await makes(t, 0, 404, 'nobody in particular', page(home, {}))
+    // A new list is read once more, with what the API does not show.
+    const changed = async () => {
+      await hosted.report({ state: 'success', context: 'ci/build', description: String(performance.now()) })
+      return await page(`${home}/commits/${sha}`)()
+    }
+    await makes(t, 2 + 3, 200, 'a report, and the page of its commit', changed)
+  })
+
+  t.test('Nothing is remembered: what another instance has ended counts at the next request', async (t) => {
+    // Its administration is another instance.
+    const { admin } = service
+    const [carols, cookie] = [await service.tokenOf('carol'), await signIn(service, 'carol')]
+    const seen = async (): Promise<number[]> => [
+      (await service.list(repository, sha, carols)).status,
+      (await visit(service, `/repos/${repository}`, { cookie })).status,
+    ]
+    t.strictSame(await seen(), [404, 404])
+    await admin.grantAccess(repository, 'carol', 'read')
+    t.strictSame(await seen(), [200, 200])
+    await admin.revokeAccess(repository, 'carol')
+    t.strictSame(await seen(), [404, 404], 'a right')
+    await admin.grantAccess('alice', 'carol', 'read')
+    await sql(url, 'DELETE FROM commit_status.auth_failures')
+    await sql(url, "INSERT INTO commit_status.auth_failures VALUES ('127.0.0.1', 20, $1)", [Date.now() + 600_000])
+    t.strictSame(await seen(), [429, 200], 'the budget of failed log-ins')
+    await sql(url, 'DELETE FROM commit_status.auth_failures')
+    t.strictSame(await seen(), [200, 200])
+    for (const { id } of await admin.listTokens('carol')) await admin.revokeToken(id)
+    await admin.endSignIns('carol')
+    t.strictSame(await seen(), [401, 404], 'a token, and a session')
+  })
 })
 
 const REPORT = { state: 'success', context: 'ci/build' }

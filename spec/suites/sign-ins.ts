@@ -25,7 +25,10 @@ export function signInSuite(t: Test, make: (t: Test) => Promise<readonly [SignIn
     const code = await codeOf('alice')
     t.equal(await other.linkUser(code), 'alice', 'to look at it does not use it up')
     const { user, session = '' } = (await other.open(code)) ?? {}
-    t.strictSame([user, await one.userOf(session), await other.userOf(session)], ['alice', 'alice', 'alice'])
+    t.strictSame(
+      [user, (await one.find(session))?.user, (await other.find(session))?.user],
+      ['alice', 'alice', 'alice'],
+    )
     t.strictSame([await one.linkUser(code), await one.open(code)], [undefined, undefined])
   })
 
@@ -46,10 +49,10 @@ export function signInSuite(t: Test, make: (t: Test) => Promise<readonly [SignIn
     const [first, second, bobs] = [await sessionOf('alice'), await sessionOf('alice'), await sessionOf('bob')]
     const code = await codeOf('alice')
     await other.end(first)
-    t.strictSame([await one.userOf(first), await one.userOf(second)], [undefined, 'alice'])
+    t.strictSame([(await one.find(first))?.user, (await one.find(second))?.user], [undefined, 'alice'])
     t.equal(await other.endAll('alice'), 2, 'a session and a link')
-    t.strictSame([await one.userOf(second), await one.open(code)], [undefined, undefined])
-    t.equal(await one.userOf(bobs), 'bob')
+    t.strictSame([(await one.find(second))?.user, await one.open(code)], [undefined, undefined])
+    t.equal((await one.find(bobs))?.user, 'bob')
     t.equal(await other.endAll('alice'), 0)
   })
 
@@ -58,9 +61,9 @@ export function signInSuite(t: Test, make: (t: Test) => Promise<readonly [SignIn
     const [one, other] = sessions
     const [code, session] = [await codeOf('alice'), await sessionOf('alice')]
     clock.time += 10 * MINUTE
-    t.strictSame([await other.open(code), await other.userOf(session)], [undefined, 'alice'])
+    t.strictSame([await other.open(code), (await other.find(session))?.user], [undefined, 'alice'])
     clock.time += 8 * HOUR
-    t.equal(await other.userOf(session), undefined)
+    t.equal((await other.find(session))?.user, undefined)
     t.equal(await one.endAll('alice'), 0)
   })
 
@@ -69,14 +72,14 @@ export function signInSuite(t: Test, make: (t: Test) => Promise<readonly [SignIn
     const [one] = sessions
     const [code, session] = [await codeOf('alice'), await sessionOf('alice')]
     t.strictSame(
-      [await one.userOf(code), await one.linkUser(session), await one.open(session)],
+      [(await one.find(code))?.user, await one.linkUser(session), await one.open(session)],
       Array(3).fill(undefined),
     )
     for (const other of ['', 'x', `${session}x`, 'ä'.repeat(32)]) {
-      t.strictSame([await one.userOf(other), await one.open(other)], [undefined, undefined])
+      t.strictSame([(await one.find(other))?.user, await one.open(other)], [undefined, undefined])
       await one.end(other)
     }
-    t.equal(await one.userOf(session), 'alice')
+    t.equal((await one.find(session))?.user, 'alice')
   })
 
   t.test('Who asks for many links, or opens many, ends the oldest of his own', async (t) => {
@@ -94,8 +97,15 @@ export function signInSuite(t: Test, make: (t: Test) => Promise<readonly [SignIn
       clock.time++
       opened.push(await sessionOf('alice'))
     }
-    t.strictSame([await one.userOf(opened[0] ?? ''), await one.userOf(opened[1] ?? '')], [undefined, 'alice'])
-    t.strictSame([await one.linkUser(bobs), await one.userOf(bobsSession)], ['bob', 'bob'], 'those of others stay')
+    t.strictSame(
+      [(await one.find(opened[0] ?? ''))?.user, (await one.find(opened[1] ?? ''))?.user],
+      [undefined, 'alice'],
+    )
+    t.strictSame(
+      [await one.linkUser(bobs), (await one.find(bobsSession))?.user],
+      ['bob', 'bob'],
+      'those of others stay',
+    )
   })
 
   t.test('There are never more than a thousand links altogether: then the oldest ends', async (t) => {

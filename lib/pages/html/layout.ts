@@ -1,5 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import { digestOf } from '../../http/digest.js'
+import type { KnownRight } from '../../contracts/access-policy.js'
 import type { Answer } from '../../http/exchange.js'
 import { STYLE_DIGEST } from '../assets/assets.js'
 import { visible } from './foreign-text.js'
@@ -9,6 +10,8 @@ import { html, type Content, type Html } from './html.js'
 export interface Visitor {
   /** Absent for whoever is not signed in. */
   readonly user?: string
+  /** On the repository that the page is about, where it was found with the user. */
+  readonly right?: KnownRight
   /** Whether a session of ours says so, which the visitor can end. */
   readonly hasSession: boolean
 }

@@ -47,3 +47,13 @@ export function batchLoader<K, A>(find: (keys: readonly K[]) => Promise<(key: K)
     },
   )
 }
+
+/** Gives each key of a statement its row, by the place that the statement says (`WITH ORDINALITY`), if it has one. */
+export function rowOfKey<K, Row extends { readonly at: string }>(
+  keys: readonly K[],
+  rows: readonly Row[],
+): (key: K) => Row | undefined {
+  // PostgreSQL counts from 1.
+  const found = new Map(rows.map((row) => [keys[Number(row.at) - 1], row]))
+  return (key) => found.get(key)
+}

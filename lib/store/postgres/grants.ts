@@ -172,7 +172,16 @@ function isOf(key: Required<GrantKey>, { owner, repository, user }: Grant): bool
   )
 }
 
-export function placeOf({ owner, name }: RepositoryName): Buffer[] {
+/** Owners and names of repositories, as columns; null where there is none. */
+export function placesOf(
+  keys: readonly { readonly repository: RepositoryName | undefined }[],
+): readonly (readonly (Buffer | null)[])[] {
+  return (['owner', 'name'] as const).map((part) =>
+    keys.map(({ repository }) => (repository ? Buffer.from(repository[part]) : null)),
+  )
+}
+
+function placeOf({ owner, name }: RepositoryName): Buffer[] {
   return [Buffer.from(owner), Buffer.from(name)]
 }
 

@@ -1,8 +1,8 @@
 import type { RepositoryName } from '../../domain/repository-name.js'
-import { batchLoader, type BatchLoader } from './batch-loader.js'
+import { batchLoader, rowOfKey, type BatchLoader } from './batch-loader.js'
 import type { Statement } from './connection.js'
 import type { PostgresDatabase } from './database.js'
-import { grantedTo, placeOf, type GrantedRow } from './grants.js'
+import { grantedTo, placesOf, type GrantedRow } from './grants.js'
 import { COLUMNS, type TokenRow } from './tokens.js'
 
 /** Of each who logs in a row, with the failures of the client, the token and the grants, as far as they are there. */
@@ -37,15 +37,11 @@ export type LogInRow = (Failures | { readonly failures: null; readonly ends_at: 
 /** Reads everything about who logs in; those who do so together share the statement. */
 export function logInLoader(database: PostgresDatabase): BatchLoader<LogInKey, LogInRow | undefined> {
   return batchLoader(async (keys) => {
-    const places = keys.map(({ repository }) => (repository ? placeOf(repository) : [null, null]))
     const rows = await database.query<LogInRow & { readonly at: string }>(LOG_INS, [
       keys.map(({ client }) => client),
       keys.map(({ tokenId }) => Buffer.from(tokenId)),
-      places.map(([owner]) => owner),
-      places.map(([, name]) => name),
+      ...placesOf(keys),
     ])
-    // PostgreSQL counts from 1.
-    const found = new Map(rows.map((row) => [keys[Number(row.at) - 1], row]))
-    return (key) => found.get(key)
+    return rowOfKey(keys, rows)
   })
 }

@@ -1,7 +1,9 @@
-import type { SignIn, SignInBounds, SignInStore } from '../../contracts/sign-in-store.js'
-import { batchLoader, type BatchLoader } from './batch-loader.js'
+import type { FoundSignIn, SignIn, SignInBounds, SignInStore } from '../../contracts/sign-in-store.js'
+import type { RepositoryName } from '../../domain/repository-name.js'
+import { batchLoader, rowOfKey, type BatchLoader } from './batch-loader.js'
 import type { Statement } from './connection.js'
 import type { PostgresDatabase } from './database.js'
+import { grantedIn, grantedTo, placesOf, type GrantedRow } from './grants.js'
 
 interface SignInRow {
   readonly digest: Buffer
@@ -11,6 +13,13 @@ interface SignInRow {
   readonly ends_at: string
 }
 
+interface SignInKey {
+  readonly digest: Buffer
+  readonly repository: RepositoryName | undefined
+}
+
+type FoundRow = SignInRow & GrantedRow & { readonly at: string }
+
 const COLUMNS = 'digest, kind, user_name, ends_at'
 const ADD: Statement = {
   name: 'add-sign-in',
@@ -19,7 +28,9 @@ const ADD: Statement = {
 }
 const GET: Statement = {
   name: 'get-sign-ins',
-  text: `SELECT ${COLUMNS} FROM commit_status.sign_ins WHERE digest = ANY ($1::bytea[])`,
+  text: `SELECT asked.at, s.digest, s.kind, s.user_name, s.ends_at, ${grantedTo('s.user_name')}
+FROM unnest($1::bytea[], $2::bytea[], $3::bytea[]) WITH ORDINALITY AS asked (digest, owner, repository, at)
+JOIN commit_status.sign_ins AS s ON s.digest = asked.digest`,
 }
 /** Of two who do so at once the second finds no link; who removes a user's meanwhile waits, and meets the session. */
 const EXCHANGE: Statement = {
@@ -43,13 +54,13 @@ OR digest IN (SELECT digest FROM commit_status.sign_ins WHERE kind = $2 ORDER BY
 /** Links and sessions for all instances, read from the database each time: what one has ended is over everywhere. */
 export class PostgresSignIns implements SignInStore {
   readonly #database: PostgresDatabase
-  readonly #signIns: BatchLoader<Buffer, SignInRow | undefined>
+  readonly #signIns: BatchLoader<SignInKey, FoundRow | undefined>
 
   constructor(database: PostgresDatabase) {
     this.#database = database
-    this.#signIns = batchLoader(async (digests) => {
-      const rows = await database.query<SignInRow>(GET, [digests])
-      return (digest) => rows.find((row) => row.digest.equals(digest))
+    this.#signIns = batchLoader(async (keys) => {
+      const rows = await database.query<FoundRow>(GET, [keys.map(({ digest }) => digest), ...placesOf(keys)])
+      return rowOfKey(keys, rows)
     })
   }
 
@@ -57,9 +68,10 @@ export class PostgresSignIns implements SignInStore {
     await this.#database.change(ADD, [bytes(digest), Buffer.from(user), endsAt])
   }
 
-  async get(digest: string): Promise<SignIn | undefined> {
-    const row = await this.#database.keepingOpen(async () => await this.#signIns.load(bytes(digest)))
-    return row && fromRow(row)
+  async get(digest: string, repository?: RepositoryName): Promise<FoundSignIn | undefined> {
+    const key = { digest: bytes(digest), repository }
+    const row = await this.#database.keepingOpen(async () => await this.#signIns.load(key))
+    return row && { ...fromRow(row), ...(repository && { granted: grantedIn(row) }) }
   }
 
   async exchange(link: string, session: string, endsAt: number): Promise<boolean> {
