@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { makeToken } from '../../lib/auth/token.js'
 import { DIALECTS } from '../fixtures/api-client.js'
 import { hostCommit } from '../fixtures/hosted-commit.js'
+import { embed, fetchJson, listen } from '../fixtures/embedded.js'
 import { FarDatabase } from '../fixtures/far-database.js'
 import { isMissing, PostgresServer, sql } from '../fixtures/postgres.js'
 import type { CallOptions } from '../fixtures/service.js'
@@ -88,6 +89,28 @@ t.test('Ways to a database and back that a request makes, one after the other', 
       return await page(`${home}/commits/${sha}`)()
     }
     await makes(t, 2 + 3, 200, 'a report, and the page of its commit', changed)
+  })
+
+  t.test('A part of a host is asked by itself, and what is left is one', async (t) => {
+    const parts = {
+      accessPolicy: { access: async () => await Promise.resolve('read' as const) },
+      authenticator: { authenticate: async () => await Promise.resolve({ user: 'bob', scopes: ['repo'] }) },
+      authFailures: {
+        retryAfter: async () => await Promise.resolve(0),
+        recordFailure: async () => await Promise.resolve(0),
+      },
+    }
+    const listOf = async (options: Partial<typeof parts>) => {
+      const embedded = await embed(t, { repositories: service.repositories, store: database.url, ...options })
+      const url = await listen(t, (request, response) => {
+        embedded.service.handler(request, response)
+      })
+      return async () => await fetchJson(`${url}${listPath}`, { token })
+    }
+    await makes(t, 2, 200, 'its rights', await listOf({ accessPolicy: parts.accessPolicy }))
+    await makes(t, 4, 200, 'its tokens', await listOf({ authenticator: parts.authenticator }))
+    await makes(t, 3, 200, 'its budget', await listOf({ authFailures: parts.authFailures }))
+    await makes(t, 1, 200, 'all three', await listOf(parts))
   })
 
   t.test('Nothing is remembered: what another instance has ended counts at the next request', async (t) => {

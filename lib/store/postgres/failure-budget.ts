@@ -111,7 +111,7 @@ export class PostgresFailureBudget implements StoredFailureBudget {
   }
 
   #countingOf(client: string): Promise<number>[] {
-    return [...this.#counting].flatMap(([counting, failed]) => (failed === client ? [counting] : []))
+    return [...this.#counting].filter(([, failed]) => failed === client).map(([counting]) => counting)
   }
 
   /** With every failure that is being counted here. */
