@@ -2,6 +2,7 @@ import { duringCommands, statusList } from './command-cases.js'
 import { compatibleCase } from './compatible.js'
 import { contextsCase } from './contexts-case.js'
 import { firstLooks, pushesCase } from './first-time-cases.js'
+import { farDatabaseCase } from './far-database-case.js'
 import { hostingCases } from './hosting-cases.js'
 import { largeStore } from './large-store.js'
 import { layoutsCase } from './layout-cases.js'
@@ -25,4 +26,5 @@ export const cases: readonly Case[] = [
   firstConfirmation,
   statusList,
   postgresCase,
+  farDatabaseCase,
 ]
