@@ -4,7 +4,11 @@ import type { Identity } from '../contracts/authenticator.js'
 import type { StoredFailureBudget } from '../contracts/failure-budget.js'
 import type { RepositoryName } from '../domain/repository-name.js'
 import { knownRight } from './grants.js'
+import type { TokenDigest } from './token.js'
 import type { Tokens } from './tokens.js'
+
+/** The repository that a request is about, or those of which it may be one; as a promise, one that never rejects. */
+export type About = MaybePromise<RepositoryName | readonly RepositoryName[] | undefined>
 
 /** Who logs in with a token. */
 export interface LogIn {
@@ -12,8 +16,8 @@ export interface LogIn {
   readonly retryAfter: number
   /** As `Authenticator.authenticate`. */
   readonly identity: Identity | undefined
-  /** On the repository that was asked for, where grants decide on that. */
-  readonly right?: KnownRight
+  /** On the repositories that were asked for, where grants decide on that. */
+  readonly rights: readonly KnownRight[]
   /** As `FailureBudget.retryAfter`, with those who have failed here meanwhile. */
   readonly latest: () => MaybePromise<number>
 }
@@ -32,17 +36,21 @@ export class LogIns {
   }
 
   /**
-   * @param repository that the request is about
+   * @param about of which the rights are wanted
    * @returns `undefined` for a text that cannot be a token: for that, nothing needs to be looked up
    */
-  find(token: string, address: string, repository: RepositoryName | undefined): Promise<LogIn> | undefined {
+  find(token: string, address: string, about: About): Promise<LogIn> | undefined {
     const digest = this.#tokens.digestOf(token)
     if (!digest) return undefined
-    const asked = this.#hasGrants ? repository : undefined
-    return this.#budget.logIn(address, digest.id, asked).then(({ retryAfter, token, granted, latest }) => {
-      const identity = this.#tokens.identityOf(digest, token)
-      const right = identity && asked && knownRight(identity.user, asked, granted)
-      return { retryAfter, identity, ...(right && { right }), latest }
-    })
+    return this.#find(digest, address, this.#hasGrants ? about : undefined)
+  }
+
+  async #find(digest: TokenDigest, address: string, about: About): Promise<LogIn> {
+    const names = [(await about) ?? []].flat()
+    const { retryAfter, token, granted, latest } = await this.#budget.logIn(address, digest.id, names)
+    const identity = this.#tokens.identityOf(digest, token)
+    if (!identity) return { retryAfter, identity, rights: [], latest }
+    const rights = granted.map(({ repository, grants }) => knownRight(identity.user, repository, grants))
+    return { retryAfter, identity, rights, latest }
   }
 }

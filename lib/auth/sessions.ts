@@ -21,7 +21,7 @@ const CODE = /^[\w-]{32}$/
 /** Whose session it is. */
 export interface SessionUser {
   readonly user: string
-  readonly right?: KnownRight
+  readonly rights?: readonly KnownRight[]
 }
 
 /** Links that sign a user in, each once, and the sessions that come of them. What opens them is kept nowhere. */
@@ -67,7 +67,7 @@ export class Sessions {
     const found = await this.#find('session', session, repository)
     if (!found) return undefined
     const { user, granted } = found
-    return { user, ...(repository && granted && { right: knownRight(user, repository, granted) }) }
+    return { user, ...(repository && granted && { rights: [knownRight(user, repository, granted)] }) }
   }
 
   async end(session: string): Promise<void> {

@@ -27,8 +27,11 @@ export interface StoredLogIn {
   readonly retryAfter: number
   /** Absent: there is none of this id. */
   readonly token?: TokenRecord
-  /** What grants give the token's user on the repository. */
-  readonly granted: readonly Pick<Grant, 'access'>[]
+  /** What grants give the token's user on each of the repositories. */
+  readonly granted: readonly {
+    readonly repository: RepositoryName
+    readonly grants: readonly Pick<Grant, 'access'>[]
+  }[]
   /** As `retryAfter`, later: at once, unless some of those who have failed here had not been counted at that moment. */
   readonly latest: () => MaybePromise<number>
 }
@@ -37,8 +40,8 @@ export interface StoredLogIn {
 export interface StoredFailureBudget extends FailureBudget {
   /**
    * Reads the failures of a client, a token, and the grants of the token's user.
-   * @param repository on which there may be grants; `undefined`: none are read
+   * @param repositories on which there may be grants
    * @throws StoreUnavailable
    */
-  logIn(address: string, tokenId: string, repository: RepositoryName | undefined): Promise<StoredLogIn>
+  logIn(address: string, tokenId: string, repositories: readonly RepositoryName[]): Promise<StoredLogIn>
 }

@@ -1,12 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import { FailedLogIn, ServiceError } from '../errors.js'
 import type { Authenticator, Identity } from '../contracts/authenticator.js'
-import type { LogIn, LogIns } from '../auth/log-ins.js'
+import type { About, LogIn, LogIns } from '../auth/log-ins.js'
 import { chain, type MaybePromise, type MaybeSync } from '../concurrency/maybe-promise.js'
 import type { FailureBudget } from '../contracts/failure-budget.js'
 import type { Meter } from '../contracts/meter.js'
 import { limitsOf } from '../contracts/token-limits.js'
-import type { RepositoryName } from '../domain/repository-name.js'
 import type { Caller } from '../service/repository-access.js'
 import { headerValues } from './header-values.js'
 
@@ -38,28 +37,25 @@ export class Authentication {
     this.#dependencies = dependencies
   }
 
+  /** Whether it matters what a request is about. */
+  get findsRights(): boolean {
+    return this.#dependencies.logIns !== undefined
+  }
+
   /**
-   * @param name of the repository that the request is about, if it is about one
+   * @param about the repository that the request is about, or those of which it may be one
    * @returns a caller without a user when the request carries no credentials
    * @throws ServiceError `too_many_failures` (429), `credentials_wrong` (401), `scope_missing` (403)
    */
-  caller(
-    request: IncomingMessage,
-    name: RepositoryName | undefined,
-    read: ReadCredentials = bearer,
-  ): MaybePromise<Caller> {
+  caller(request: IncomingMessage, about: About, read: ReadCredentials = bearer): MaybePromise<Caller> {
     const sent = read(request)
-    return sent ? this.#authenticated(request, sent.token, name) : {}
+    return sent ? this.#authenticated(request, sent.token, about) : {}
   }
 
-  #authenticated(
-    request: IncomingMessage,
-    token: string | undefined,
-    name: RepositoryName | undefined,
-  ): MaybePromise<Caller> {
+  #authenticated(request: IncomingMessage, token: string | undefined, about: About): MaybePromise<Caller> {
     const { clientAddress, logIns } = this.#dependencies
     const address = clientAddress(request)
-    const found = token === undefined ? undefined : logIns?.find(token, address, name)
+    const found = token === undefined ? undefined : logIns?.find(token, address, about)
     if (found) return found.then((logIn) => this.#found(address, token, logIn))
     const within = this.#refuseWithoutBudget(address)
     return within ? within.then(() => this.#asked(address, token)) : this.#asked(address, token)
@@ -80,13 +76,13 @@ export class Authentication {
   }
 
   #found(address: string, token: string | undefined, logIn: LogIn): MaybePromise<Caller> {
-    const { retryAfter, identity, right, latest } = logIn
+    const { retryAfter, identity, rights, latest } = logIn
     refuseAfter(retryAfter)
     if (!identity) return this.#refused(address, token)
     // As above: of those that were looked up together, the failures of the first count for the last.
     return chain(latest(), (seconds) => {
       refuseAfter(seconds)
-      return { ...scoped(identity), ...(right && { right }) }
+      return { ...scoped(identity), rights }
     })
   }
 

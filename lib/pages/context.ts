@@ -101,8 +101,8 @@ export function returnPath(base: string, address: string): string | undefined {
 }
 
 export function callerOf({ visitor }: PageFrame): Caller {
-  const { user, right } = visitor
-  return user === undefined ? {} : { user, ...(right && { right }) }
+  const { user, rights } = visitor
+  return user === undefined ? {} : { user, ...(rights && { rights }) }
 }
 
 /** The repository that a page is about; `undefined` also where its name breaks the name rules. */

@@ -15,8 +15,8 @@ export interface Caller {
   readonly tokenId?: string
   /** What narrows that token. */
   readonly limits?: TokenLimits
-  /** The user's right on one repository, found for this request: nobody is asked for it again. */
-  readonly right?: KnownRight
+  /** Rights of the user that were found for this request: nobody is asked for them again. */
+  readonly rights?: readonly KnownRight[]
   /** The host itself, whose rights nobody asks for. */
   readonly host?: true
 }
@@ -98,9 +98,10 @@ export class RepositoryAccess {
    * Asks for the right first, whatever a token is limited to, and then for what the right lets see: so a private
    * repository takes the time of a missing one.
    */
-  #look({ user, limits, right: known, host }: Caller, name: RepositoryName, wanted: Access): MaybePromise<Found> {
+  #look({ user, limits, rights, host }: Caller, name: RepositoryName, wanted: Access): MaybePromise<Found> {
     if (user === undefined) return this.#lookAs(host ? 'write' : 'none', name)
-    const right = known?.repository === name.full ? known.access : this.#right(user, name, wanted)
+    const known = rights?.find(({ repository }) => repository === name.full)
+    const right = known ? known.access : this.#right(user, name, wanted)
     return right instanceof Promise
       ? right.then((access) => this.#lookAs(limited(access, limits, name), name))
       : this.#lookAs(limited(right, limits, name), name)

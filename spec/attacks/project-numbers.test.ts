@@ -40,6 +40,19 @@ t.test('The list of repositories is read for a number that is known as for one t
   }
 })
 
+t.test('Who asks by a number is known although the list of repositories cannot be read', async (t) => {
+  const projects = new Projects(async () => await Promise.reject(new Error('unreadable')))
+  t.strictSame(await projects.mayMean('1'), [])
+  await t.rejects(async () => await projects.find('1', notFound), { message: 'unreadable' })
+})
+
+t.test('The rights that are found with who asks are on as many names for every number', async (t) => {
+  const projects = new Projects(async () => await Promise.resolve([repositoryNamed(HIDDEN)]))
+  const namesOf = async (id: number) => [(await projects.mayMean(String(id))) ?? []].flat()
+  const [hidden, none] = [await namesOf(projectNumber(HIDDEN)), await namesOf(1)]
+  t.strictSame([hidden.length, hidden[0]?.full, none.length], [2, HIDDEN, 2])
+})
+
 // A deeper one takes more looks than one in the folder of its owner, and one at the top takes others.
 t.test('A number that nobody has is looked up in every layout that repositories have', async (t) => {
   const names = [HIDDEN, 'team/sub/deep', 'git/flat'].map(repositoryNamed)

@@ -97,9 +97,10 @@ t.test('The budget of failed log-ins in a database', { skip: isMissing }, async 
       ['carol', repository, 'write'],
     ] as const)
       await grants.set({ owner: 'alice', ...(on && { repository: on }), user, access })
-    const look = async (id: string, name?: string) => {
-      const { latest, ...found } = await one.logIn(CLIENT, id, name === undefined ? undefined : repositoryNamed(name))
-      return { ...found, latest: await latest() }
+    const look = async (id: string, ...names: string[]) => {
+      const { latest, granted, ...found } = await one.logIn(CLIENT, id, names.map(repositoryNamed))
+      const on = Object.fromEntries(granted.map(({ repository, grants }) => [repository.full, grants]))
+      return { ...found, granted: on, latest: await latest() }
     }
     const [read, write] = [{ access: 'read' }, { access: 'write' }]
     const within = { retryAfter: 0, latest: 0 }
@@ -110,18 +111,18 @@ t.test('The budget of failed log-ins in a database', { skip: isMissing }, async 
         look('0b', 'alice/hello'),
         look('0a'),
         look('0a', 'alice/other'),
-        look('0a', 'bob/hello'),
+        look('0a', 'bob/hello', 'alice/hello', 'alice/other'),
       ]),
       [
-        { ...within, token, granted: [read, write] },
-        { ...within, granted: [] },
-        { ...within, token, granted: [] },
-        { ...within, token, granted: [read] },
-        { ...within, token, granted: [] },
+        { ...within, token, granted: { 'alice/hello': [read, write] } },
+        { ...within, granted: { 'alice/hello': [] } },
+        { ...within, token, granted: {} },
+        { ...within, token, granted: { 'alice/other': [read] } },
+        { ...within, token, granted: { 'bob/hello': [], 'alice/hello': [read, write], 'alice/other': [read] } },
       ],
     )
     await grants.remove({ owner: 'alice', repository, user: 'bob' })
-    t.strictSame((await look('0a', 'alice/hello')).granted, [read], 'a right that was withdrawn')
+    t.strictSame((await look('0a', 'alice/hello')).granted, { 'alice/hello': [read] }, 'a right that was withdrawn')
     for (const _ of [1, 2]) await one.recordFailure(CLIENT)
     const { retryAfter, ...rest } = await look('0a', 'alice/hello')
     t.ok(retryAfter > 590)
@@ -133,14 +134,14 @@ t.test('The budget of failed log-ins in a database', { skip: isMissing }, async 
 
   t.test('Who has failed here meanwhile, or is being counted, counts before the log-in is answered', async (t) => {
     const [one] = await budgets(2, 600)
-    const found = await one.logIn(CLIENT, '0a', undefined)
+    const found = await one.logIn(CLIENT, '0a', [])
     t.strictSame([found.retryAfter, await found.latest()], [0, 0])
     const failing = [one.recordFailure(CLIENT), one.recordFailure(CLIENT)]
     t.ok((await found.latest()) > 590)
     await Promise.all(failing)
     await sql(url, 'DELETE FROM commit_status.auth_failures')
     const counting = [one.recordFailure(CLIENT), one.recordFailure(CLIENT)]
-    t.ok((await (await one.logIn(CLIENT, '0a', undefined)).latest()) > 590)
+    t.ok((await (await one.logIn(CLIENT, '0a', [])).latest()) > 590)
     await Promise.all(counting)
   })
 
@@ -150,10 +151,10 @@ t.test('The budget of failed log-ins in a database', { skip: isMissing }, async 
     t.equal(await one.retryAfter(CLIENT), 0)
     t.strictSame([await one.recordFailure(CLIENT), await one.recordFailure(CLIENT)], [0, 0])
     t.ok((await one.retryAfter(CLIENT)) > 500)
-    const refused = await one.logIn(CLIENT, '0a', undefined)
+    const refused = await one.logIn(CLIENT, '0a', [])
     t.ok(refused.retryAfter > 500)
     t.ok((await refused.latest()) > 500)
-    const unknown: unknown = await one.logIn('198.51.100.2', '0a', undefined).catch((error: unknown) => error)
+    const unknown: unknown = await one.logIn('198.51.100.2', '0a', []).catch((error: unknown) => error)
     t.ok(unknown instanceof StoreUnavailable, 'of a token nothing is known then')
     t.ok((await one.recordFailure(CLIENT)) > 500)
     await server.run()

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { makeToken } from '../../lib/auth/token.js'
+import { projectNumber } from '../../lib/http/compatible/numbers.js'
 import { DIALECTS } from '../fixtures/api-client.js'
 import { hostCommit } from '../fixtures/hosted-commit.js'
 import { embed, fetchJson, listen } from '../fixtures/embedded.js'
@@ -63,10 +64,17 @@ t.test('Ways to a database and back that a request makes, one after the other', 
       await makes(t, 2, 201, 'a report', call('POST', report))
       const basic = { Authorization: `Basic ${Buffer.from(`bob:${token}`).toString('base64')}` }
       await makes(t, 2, 200, 'a list, with the token as a password', call('GET', list, { headers: basic }))
+      await makes(t, 1, 404, 'a repository that is not there', call('GET', list.replace('hello', 'missing')))
       await makes(t, 1, 200, 'the user', call('GET', `${mount}/user`))
       await makes(t, 0, 401, 'nobody in particular', call('GET', list, {}))
     })
   }
+
+  t.test('A project of GitLab by its number, whether it is there or not', async (t) => {
+    const listOf = (number: number): string => `/api/v4/projects/${number}/repository/commits/${sha}/statuses`
+    await makes(t, 2, 200, 'one', call('GET', listOf(projectNumber(repository))))
+    await makes(t, 1, 404, 'none', call('GET', listOf(1)))
+  })
 
   t.test('Pages: whose session it is, with the right, is one', async (t) => {
     const cookie = await signIn(service, 'bob')

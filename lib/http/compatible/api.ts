@@ -1,8 +1,8 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { About } from '../../auth/log-ins.js'
 import type { ServiceError } from '../../errors.js'
 import type { MaybePromise } from '../../concurrency/maybe-promise.js'
 import type { RouteName as RouteName } from '../../contracts/meter.js'
-import type { RepositoryName } from '../../domain/repository-name.js'
 import type { Caller } from '../../service/repository-access.js'
 import type { ReadCredentials } from '../authentication.js'
 import type { Answer } from '../exchange.js'
@@ -53,8 +53,8 @@ export interface CompatibleApi {
   readonly mounts: readonly string[]
   readonly routes: readonly CompatibleRoute[]
   readonly credentials: ReadCredentials
-  /** The repository that a path is about, if it names one: who asks is asked with what they may do there. */
-  readonly nameIn: (params: Call['params']) => RepositoryName | undefined
+  /** What a path is about: who asks is asked together with what they may do there. Never throws or rejects. */
+  readonly aboutOf: (params: Call['params']) => About
   /** Of every answer. */
   readonly headers: OutgoingHttpHeaders
   /** The status and body of a refusal or failure: nothing of ours is in it but a message that is made for clients. */

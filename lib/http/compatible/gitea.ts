@@ -83,7 +83,7 @@ export function gitea(operations: Operations): CompatibleApi {
   return {
     mounts: MOUNTS.gitea,
     credentials: credentialsIn(),
-    nameIn,
+    aboutOf: nameIn,
     headers: {},
     errorAnswer,
     routes: [

@@ -57,7 +57,7 @@ export function github(operations: Operations): CompatibleApi {
   return {
     mounts: MOUNTS.github,
     credentials: credentialsIn(),
-    nameIn,
+    aboutOf: nameIn,
     headers: { 'X-GitHub-Media-Type': 'github.v3; format=json', 'X-GitHub-Enterprise-Version': VERSION },
     errorAnswer,
     routes: [

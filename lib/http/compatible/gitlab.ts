@@ -2,7 +2,6 @@ import type { State } from '../../domain/commit-status.js'
 import { catalogue, ServiceError } from '../../errors.js'
 import { chain, type MaybePromise } from '../../concurrency/maybe-promise.js'
 import type { VisibleRepository } from '../../service/repository-access.js'
-import { parseRepositoryName } from '../../domain/repository-name.js'
 import { MOUNTS } from '../api-paths.js'
 import type { Answer } from '../exchange.js'
 import type { Call, CompatibleApi } from './api.js'
@@ -78,7 +77,7 @@ export function gitlab(operations: Operations): CompatibleApi {
   return {
     mounts: MOUNTS.gitlab,
     credentials: credentialsIn('private-token', 'job-token'),
-    nameIn: ({ id }) => parseRepositoryName(id),
+    aboutOf: ({ id = '' }) => operations.mayMean(id),
     // One of the clients wants it without a charset.
     headers: { 'Content-Type': 'application/json' },
     errorAnswer,

@@ -1,3 +1,4 @@
+import type { About } from '../../auth/log-ins.js'
 import type { ChangedLines, LineCounts } from '../../git/changed-lines.js'
 import type { CommitContent } from '../../git/commit-content.js'
 import { quickStat } from '../../git/stat.js'
@@ -60,6 +61,11 @@ export class Operations {
   /** The number of a repository, for clients that know repositories by numbers. */
   numberOf({ name }: VisibleRepository): number {
     return this.#dependencies.projects.numberOf(name)
+  }
+
+  /** The repositories that a client may mean by a name or a number. */
+  mayMean(id: string): About {
+    return this.#dependencies.projects.mayMean(id)
   }
 
   /**

@@ -62,7 +62,21 @@ export class Projects {
    * @throws ServiceError where there is none, where there are two, and when it cannot be determined
    */
   find(id: string, lookAt: LookAt): MaybePromise<RepositoryName | undefined> {
-    return /^\d{1,15}$/.test(id) ? this.#numbered(Number(id), lookAt) : parseRepositoryName(id)
+    return isNumber(id) ? this.#numbered(Number(id), lookAt) : parseRepositoryName(id)
+  }
+
+  /** What `find` looks at; nothing as long as it cannot be determined. */
+  mayMean(id: string): RepositoryName | undefined | Promise<readonly RepositoryName[]> {
+    return isNumber(id) ? this.#allOf(Number(id)) : parseRepositoryName(id)
+  }
+
+  async #allOf(number: number): Promise<readonly RepositoryName[]> {
+    try {
+      await this.#refreshed()
+      return this.#candidates(number)
+    } catch {
+      return []
+    }
   }
 
   async #numbered(number: number, lookAt: LookAt): Promise<RepositoryName> {
@@ -132,6 +146,10 @@ export class Projects {
     this.#listed = listed
     this.#listedAt = performance.now()
   }
+}
+
+function isNumber(id: string): boolean {
+  return /^\d{1,15}$/.test(id)
 }
 
 /**

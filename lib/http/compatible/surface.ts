@@ -59,12 +59,13 @@ function surfaceOf(
   rootOf: (request: IncomingMessage) => string,
 ): Surface {
   const routes = api.routes.map((route) => ({ ...route, path: below(mount, route.path) }))
+  const aboutOf: CompatibleApi['aboutOf'] = authentication.findsRights ? api.aboutOf : () => undefined
 
   const operationOf =
     (route: CompatibleRoute): Operation =>
     (request, response) => {
       const params = paramsOf(route, request)
-      const authenticate = () => authentication.caller(request, api.nameIn(params), api.credentials)
+      const authenticate = () => authentication.caller(request, aboutOf(params), api.credentials)
       return chain(authenticate(), (caller) => {
         // 401, 403, 429
         const query = request.search === '' ? noQuery : new URLSearchParams(queryOf(request.url))

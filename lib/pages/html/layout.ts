@@ -11,7 +11,7 @@ export interface Visitor {
   /** Absent for whoever is not signed in. */
   readonly user?: string
   /** On the repository that the page is about, where it was found with the user. */
-  readonly right?: KnownRight
+  readonly rights?: readonly KnownRight[]
   /** Whether a session of ours says so, which the visitor can end. */
   readonly hasSession: boolean
 }

@@ -78,17 +78,20 @@ export class PostgresFailureBudget implements StoredFailureBudget {
     }
   }
 
-  async logIn(address: string, tokenId: string, repository: RepositoryName | undefined): Promise<StoredLogIn> {
+  async logIn(address: string, tokenId: string, repositories: readonly RepositoryName[]): Promise<StoredLogIn> {
     const client = clientKey(address)
     const counted = this.#countingOf(client).length === 0 ? this.#counted : undefined
     try {
-      const key = { client, tokenId, repository }
-      const row = await this.#database.keepingOpen(async () => await this.#logIns.load(key))
+      const asked = repositories.length > 0 ? repositories : [undefined]
+      const rows = await this.#database.keepingOpen(
+        async () => await Promise.all(asked.map((repository) => this.#logIns.load({ client, tokenId, repository }))),
+      )
+      const [row] = rows
       const retryAfter = this.#secondsOf(row)
       return {
         retryAfter,
         ...(retryAfter === 0 && row?.id && { token: tokenOf(row) }),
-        granted: grantedIn(row),
+        granted: repositories.map((repository, index) => ({ repository, grants: grantedIn(rows[index]) })),
         latest: () => (counted === this.#counted ? retryAfter : this.#latest(address)),
       }
     } catch (error) {
