@@ -1,12 +1,12 @@
 import { commitState, MAX_FAILED } from '../domain/commit-status.js'
 import { ServiceError } from '../errors.js'
 import type { Route } from '../http/surface.js'
-import { parseRepositoryName, type RepositoryName } from '../domain/repository-name.js'
-import type { Caller } from '../service/repository-access.js'
+import { parseRepositoryName } from '../domain/repository-name.js'
 import { repositoryPath } from '../http/page-paths.js'
 import { homePage, type HomeRow } from './home-page.js'
 import { pageAnswer, redirect } from './html/layout.js'
-import { callerOf, frameOf, minuteNow, queryOf, type PageContext } from './context.js'
+import { frameOf, minuteNow, queryOf, type PageContext } from './context.js'
+import type { ListedName } from './readable-repositories.js'
 import { shellHints } from './shell-hints.js'
 import { defaultBranch } from './default-branch.js'
 
@@ -29,7 +29,7 @@ export function homeRoutes(pageContext: PageContext): readonly Route[] {
         const { user } = frame.visitor
         const found = (await repositories?.find(user, { text, after, limit: MAX_ROWS })) ?? []
         const shown = found.slice(0, MAX_ROWS)
-        const rows = await Promise.all(shown.map(async (name) => await toRow(pageContext, callerOf(frame), name)))
+        const rows = await Promise.all(shown.map(async (listed) => await toRow(pageContext, user, listed)))
         const home = {
           base,
           now: minuteNow(pageContext),
@@ -54,11 +54,17 @@ export function homeRoutes(pageContext: PageContext): readonly Route[] {
  * What cannot be determined of one repository must not keep the others from being shown.
  * @returns `undefined` where the caller may not read it: the list may be from before it was made private, or removed
  */
-async function toRow(pageContext: PageContext, caller: Caller, name: RepositoryName): Promise<HomeRow | undefined> {
+async function toRow(
+  pageContext: PageContext,
+  user: string | undefined,
+  { name, public: isPublic }: ListedName,
+): Promise<HomeRow | undefined> {
   const { lists, log, logger } = pageContext
   const nothing = { name, branch: undefined, commit: undefined }
   try {
-    const found = await lists.find(caller, name)
+    // The right on a private one was found just now.
+    const rights = [{ repository: name.full, access: 'read' as const }]
+    const found = await lists.find(isPublic || user === undefined ? {} : { user, rights }, name)
     const { repository } = found
     const { branch, start: commit } = await defaultBranch(pageContext, repository)
     if (!commit) return { name, branch, commit: undefined, state: commitState([]) }

@@ -44,21 +44,21 @@ export class ReadableRepositories {
   async find(
     user: string | undefined,
     { text, after, limit }: { text: string; after: string; limit: number },
-  ): Promise<readonly RepositoryName[]> {
+  ): Promise<readonly ListedName[]> {
     const wanted = text.toLowerCase()
     const before = parseRepositoryName(after)
     // By its place in the order: where the name itself is looked for, the answer shows whether it is there.
     const candidates = (await this.#all())
       .filter(({ name }) => !before || isBehind(name, before))
       .filter((each) => (each.public || user !== undefined) && each.name.full.toLowerCase().includes(wanted))
-    const found: RepositoryName[] = []
+    const found: ListedName[] = []
     const maxAsked = this.#isTogether ? MAX_ASKED_TOGETHER : MAX_ASKED
     for (let at = 0; at < candidates.length && found.length <= limit; at += maxAsked) {
       const some = candidates.slice(at, at + maxAsked)
       const asked = some.filter((each) => this.#isTogether || !each.public).map(({ name }) => name)
       const readable = user === undefined || asked.length === 0 ? [] : await this.#readable(user, asked)
       const shown = new Set(asked.filter((_, index) => readable[index]))
-      found.push(...some.filter((each) => each.public || shown.has(each.name)).map(({ name }) => name))
+      found.push(...some.filter((each) => each.public || shown.has(each.name)))
     }
     return found.slice(0, limit + 1)
   }

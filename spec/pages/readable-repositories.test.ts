@@ -18,7 +18,7 @@ t.test('Whoever asks while the folder is read shares the answer', async (t) => {
     async (user, names) => await Promise.resolve(names.map(() => user === 'alice')),
   )
   const names = async (user?: string) =>
-    (await readable.find(user, { text: '', after: '', limit: 5 })).map(({ name }) => name)
+    (await readable.find(user, { text: '', after: '', limit: 5 })).map(({ name }) => name.name)
   t.strictSame(await Promise.all([names(), names('alice'), names('bob')]), [['hello'], ['hello', 'secret'], ['hello']])
   t.equal(read, 1)
 })

@@ -90,6 +90,7 @@ t.test('Ways to a database and back that a request makes, one after the other', 
     await makes(t, 2, 200, 'a badge', page(`${home}/badge.svg`))
     await makes(t, 2, 200, 'the badge of a check', page(`${home}/badge.svg?context=ci%2Fbuild`))
     await makes(t, 2, 200, 'tokens', page('/settings/tokens'))
+    await makes(t, 3, 200, 'what one may read', page('/'))
     await makes(t, 0, 404, 'nobody in particular', page(home, {}))
     // A new list is read once more, with what the API does not show.
     const changed = async () => {
