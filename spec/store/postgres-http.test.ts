@@ -15,6 +15,9 @@ const compatible = ['compatible/creators.test.ts', 'compatible/gitea.test.ts']
 /** Signing in: the admin's commands are another instance then. */
 const signingIn = ['../pages/sessions.test.ts']
 
+/** Who asks is found otherwise. */
+const attacks = ['../attacks/budget-races.test.ts']
+
 // Most of spec/http once more, on a machine that does other things as well.
 t.setTimeout(600_000)
 
@@ -23,7 +26,7 @@ t.test('The specification of the API holds on PostgreSQL', { skip: isMissing, ti
   const environment = { ...process.env, COMMIT_STATUS_TEST_STORE: await server.template() }
   t.jobs = 2
   const files = readdirSync(folder).filter((file) => file.endsWith('.test.ts') && !apart.includes(file))
-  for (const name of [...files, ...compatible, ...signingIn].sort()) {
+  for (const name of [...files, ...compatible, ...signingIn, ...attacks].sort()) {
     void t.spawn(
       process.execPath,
       [...process.execArgv, join(folder, name)],
