@@ -6,6 +6,7 @@ import {
   isOwnerName,
   isUserName,
   parseRepositoryName,
+  parseStoredName,
   type RepositoryName,
 } from '../domain/repository-name.js'
 import { isPattern, PATTERN_RULE } from '../domain/verdict/pattern.js'
@@ -42,6 +43,11 @@ export function checkRepository(full: string): RepositoryName {
   const name = parseRepositoryName(full)
   if (!name) throw new ArgumentError(`${JSON.stringify(full)} is no repository name: <owner>/<repo>`)
   return name
+}
+
+/** A repository of which something is stored: maybe of a time when more names could be given. */
+export function checkStoredRepository(full: string): RepositoryName {
+  return parseStoredName(full) ?? checkRepository(full)
 }
 
 export function checkCommit(sha: string): ObjectId {

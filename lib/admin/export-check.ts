@@ -16,7 +16,7 @@ import {
 } from '../contracts/records.js'
 import { limitsOf } from '../contracts/token-limits.js'
 import { parseFields } from '../domain/report.js'
-import { isOwnerName, isUserName, parseRepositoryName, type RepositoryName } from '../domain/repository-name.js'
+import { isStoredName, isUserName, parseStoredName, type RepositoryName } from '../domain/repository-name.js'
 import { Schema } from '../domain/schema.js'
 import { checkLimits, checkTokenName, ID } from './arguments.js'
 import { VERSION, type ExportRecord } from './export-lines.js'
@@ -210,7 +210,7 @@ function reporterOf({ user, token }: Reporter): Reporter {
 
 function target(on: string): Pick<Grant, 'owner' | 'repository'> {
   if (!on.includes('/')) {
-    if (!isOwnerName(on)) throw new Error(`${JSON.stringify(on)} is no name of an owner`)
+    if (!isStoredName(on)) throw new Error(`${JSON.stringify(on)} is no name of an owner`)
     return { owner: on }
   }
   const repository = checkedRepository(on)
@@ -218,7 +218,7 @@ function target(on: string): Pick<Grant, 'owner' | 'repository'> {
 }
 
 function checkedRepository(full: string): RepositoryName {
-  const repository = parseRepositoryName(full)
+  const repository = parseStoredName(full)
   if (!repository) throw new Error(`${JSON.stringify(full)} is no name of a repository`)
   return repository
 }

@@ -25,7 +25,14 @@ import {
   type ListedRepository,
   type RepositoryCounts,
 } from './administration.js'
-import { checkCommit, checkFormerUser, checkRepository, checkUser, grantTarget } from './arguments.js'
+import {
+  checkCommit,
+  checkFormerUser,
+  checkRepository,
+  checkStoredRepository,
+  checkUser,
+  grantTarget,
+} from './arguments.js'
 import type { Actor } from './audit-log.js'
 import { latestCommits, type ReportedItem } from './reported-commits.js'
 
@@ -105,11 +112,11 @@ export function repositoryAdministration(dependencies: AdministrationDependencie
     },
 
     async countRepository(repository: string): Promise<RepositoryCounts> {
-      return await countsOf(store, checkRepository(repository))
+      return await countsOf(store, checkStoredRepository(repository))
     },
 
     async renameRepository(from: string, to: string, by?: Actor): Promise<RepositoryCounts> {
-      const [name, newName] = [checkRepository(from), checkRepository(to)]
+      const [name, newName] = [checkStoredRepository(from), checkRepository(to)]
       if (from === to) throw new AdministrationError(`${from} is its name already`)
       const counts = await countsOf(store, name)
       await dependencies.audited.rename(by ?? dependencies.by, name, newName, counts)
@@ -117,14 +124,14 @@ export function repositoryAdministration(dependencies: AdministrationDependencie
     },
 
     async deleteRepository(repository: string, by?: Actor): Promise<RepositoryCounts> {
-      const name = checkRepository(repository)
+      const name = checkStoredRepository(repository)
       const counts = await countsOf(store, name)
       await dependencies.audited.delete(by ?? dependencies.by, name, counts)
       return counts
     },
 
     async *listStatuses(repository: string, sha: string | null): Task<null, StoredStatus> {
-      const [name, commit] = [checkRepository(repository), sha === null ? undefined : checkCommit(sha)]
+      const [name, commit] = [checkStoredRepository(repository), sha === null ? undefined : checkCommit(sha)]
       yield* steered(dependencies, statusesOf(store, name, commit))
       return null
     },

@@ -36,23 +36,36 @@ export function isUserName(text: string): boolean {
  * @param name in deeper folders with slashes
  * @returns `undefined` when a part breaks the name rules; such a repository simply does not exist.
  */
-export function repositoryName(owner: string, name: string): RepositoryName | undefined {
-  if (!isFolderName(owner)) return undefined
+export function repositoryName(owner: string, name: string, isPart = isFolderName): RepositoryName | undefined {
+  if (!isPart(owner)) return undefined
   if (!name.includes('/')) {
-    if (!isFolderName(name)) return undefined
+    if (!isPart(name)) return undefined
     const full = `${owner}/${name}`
     return { owner, name, full, escaped: full }
   }
   const parts = name.split('/')
-  if (parts.length >= MAX_DEPTH || !parts.every(isFolderName)) return undefined
+  if (parts.length >= MAX_DEPTH || !parts.every(isPart)) return undefined
   return { owner, name, full: `${owner}/${name}`, escaped: `${owner}/${parts.join('%2F')}` }
 }
 
 /** Parses `owner/repo`; `undefined` when it is not a text of that form or breaks the name rules. */
-export function parseRepositoryName(full: unknown): RepositoryName | undefined {
+export function parseRepositoryName(full: unknown, isPart = isFolderName): RepositoryName | undefined {
   if (typeof full !== 'string') return undefined
   const slash = full.indexOf('/')
-  return slash === -1 ? undefined : repositoryName(full.slice(0, slash), full.slice(slash + 1))
+  return slash === -1 ? undefined : repositoryName(full.slice(0, slash), full.slice(slash + 1), isPart)
+}
+
+/**
+ * Parses `owner/repo` of what a store holds: also of a time when a part could end in `.git` or `.lock`. Nobody can ask
+ * for such a repository; what is stored of it is no damage, and may be moved or removed.
+ */
+export function parseStoredName(full: unknown): RepositoryName | undefined {
+  return parseRepositoryName(full, isStoredName)
+}
+
+/** The same for an owner, or any part. */
+export function isStoredName(text: string): boolean {
+  return NAME.test(text)
 }
 
 /**
@@ -64,13 +77,13 @@ export function nameAtPath(path: string, topOwner: string): RepositoryName | und
   return path.includes('/') ? parseRepositoryName(path) : repositoryName(topOwner, path)
 }
 
-/** Parses what `escaped` is. */
+/** Parses what `escaped` is, of what a store holds. */
 export function parseEscapedName(escaped: string): RepositoryName | undefined {
-  const parsed = parseRepositoryName(escaped.includes('%') ? escaped.replaceAll('%2F', '/') : escaped)
+  const parsed = parseStoredName(escaped.includes('%') ? escaped.replaceAll('%2F', '/') : escaped)
   return parsed?.escaped === escaped ? parsed : undefined
 }
 
 /** What git itself makes in a folder ends in the same way. */
 function isFolderName(part: string): boolean {
-  return NAME.test(part) && !/\.(?:git|lock)$/.test(part)
+  return isStoredName(part) && !/\.(?:git|lock)$/.test(part)
 }

@@ -1,6 +1,6 @@
 import type { Grant, GrantKey, SavedStatus } from '../../contracts/records.js'
 import type { GrantStore } from '../../contracts/store.js'
-import { parseRepositoryName, type RepositoryName } from '../../domain/repository-name.js'
+import { parseStoredName, type RepositoryName } from '../../domain/repository-name.js'
 import { batchLoader, type BatchLoader } from './batch-loader.js'
 import type { Connection, Statement } from './connection.js'
 import type { PostgresDatabase, Snapshot } from './database.js'
@@ -190,6 +190,6 @@ function keyOf({ owner, repository, user }: GrantKey): Buffer[] {
 }
 
 function fromRow({ owner, repository, user_name, access }: GrantRow): Grant {
-  const name = parseRepositoryName(`${owner.toString()}/${repository.toString()}`)
+  const name = parseStoredName(`${owner.toString()}/${repository.toString()}`)
   return { owner: owner.toString(), ...(name && { repository: name }), user: user_name.toString(), access }
 }
