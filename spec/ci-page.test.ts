@@ -11,6 +11,7 @@ import t from 'tap'
 import { parse } from 'yaml'
 import { clients } from './clients/clients.js'
 import { listen } from './fixtures/embedded.js'
+import { makeRepositoryWithCommit } from './fixtures/git.js'
 import { chapter, codeBlocks, pageTable } from './fixtures/page.js'
 import { missing } from './fixtures/program.js'
 import { hostCommit } from './fixtures/hosted-commit.js'
@@ -141,6 +142,22 @@ for (const [name, { context, ends, step }] of Object.entries(steps)) {
     }
   })
 }
+
+t.test("In deeper folders, GitLab's subgroups for one, a repository is one part", { skip: noCurl }, async (t) => {
+  const { service } = await hostCommit(t)
+  const { sha } = await makeRepositoryWithCommit(service.repositories, 'alice/sub/deep')
+  const variables = { STATUS_TOKEN: await service.tokenOf('alice'), ...given(sha, 'success') }
+  const [, name = ''] = /`REPOSITORY=team\/(\S+)`/.exec(chapter(PAGE, '## curl')) ?? []
+  const deeper = { CI_PROJECT_PATH: 'alice/sub/deep', REPOSITORY: `alice/${name}` }
+  for (const at of ['curl', 'GitLab CI'])
+    t.match(
+      await runStep(steps[at]?.step('success', sha) ?? { script: '' }, service.url, { ...variables, ...deeper }),
+      {
+        code: 0,
+        stdout: '"success"',
+      },
+    )
+})
 
 /** Runs what the page has, against another address, and returns how it ended. */
 async function runStep({ script, environment }: Step, url: string, variables: Record<string, string>) {

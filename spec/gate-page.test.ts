@@ -12,6 +12,10 @@ const five = chapter('scripts/gate.md', '## Five minutes')
 const [setUp = '', explain = ''] = codeBlocks(five, 'sh')
 const [unseen = '', red = ''] = codeBlocks(five, 'text')
 
+t.test('An admin, who is root there, asks as the owner of the repository: git trusts no other', async (t) => {
+  t.match(explain, /^runuser -u git -- commit-status gate --explain /)
+})
+
 t.test('From nothing to a protected branch, as it is pasted', { skip: await missing('curl') }, async (t) => {
   const place = new CommandPlace(t.testdir())
   const directory = await makeRepository(place.repositories, 'alice/hello')
@@ -27,6 +31,7 @@ t.test('From nothing to a protected branch, as it is pasted', { skip: await miss
       // Not every machine has this user.
       .replaceAll('install -o git ', 'install ')
       .replaceAll('runuser -u git -- git', 'command git')
+      .replaceAll(/^runuser -u git -- (?=commit-status )/gm, '')
       .replaceAll('http://127.0.0.1:8080', url)
       .replaceAll(/(^|exec |; )commit-status (?=access|token|gate)/gm, `$1${executable} `)
     const variables = [
