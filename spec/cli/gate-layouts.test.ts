@@ -88,22 +88,22 @@ t.test('The folder is what git’s configuration, the settings or the environmen
   await grant('team', 'git')
   const path = await make(join(repositories, 'team/sub/deep.git'))
   const flat = await make(join(repositories, 'project.git'))
-  const unknown = /asked about sub\/deep; if that is another one, set commit-status\.repositories/
+  const unknown = /not found: sub\/deep\): if that is another one, set commit-status\.repositories/
   t.match(await said(path), unknown, 'nothing tells it: the last two parts')
   gated.environment = { COMMIT_STATUS_CONFIG: '', COMMIT_STATUS_REPOSITORIES: repositories }
   t.match(await said(path), EXPECTED, 'the environment of the service')
   gated.environment = { ...gated.environment, COMMIT_STATUS_TOP_OWNER: 'project' }
-  t.match(await said(flat), /asked about project\/project;/)
+  t.match(await said(flat), /not found: project\/project\)/)
   gated.environment = { COMMIT_STATUS_CONFIG: '' }
   configure(`repositories = ${repositories}`)
   t.match(await said(path), EXPECTED, 'git’s configuration')
   t.match(await said(flat), EXPECTED)
   configure(`repositories = ${repositories}\ntopOwner = project`)
-  t.match(await said(flat), /asked about project\/project;/)
+  t.match(await said(flat), /not found: project\/project\)/)
   writeFileSync(settings, JSON.stringify({ repositories: folder, topOwner: 'project' }))
   gated.environment = { COMMIT_STATUS_CONFIG: settings }
   configure('')
-  t.match(await said(path), /asked about repositories\/team\/sub\/deep;/)
+  t.match(await said(path), /not found: repositories\/team\/sub\/deep\)/)
   configure(`repositories = ${repositories}\ntopOwner = git`)
   t.match(await said(path), EXPECTED)
   t.match(await said(flat), EXPECTED)

@@ -179,7 +179,7 @@ t.test('What is wrong with a rule, the address or the token refuses what it prot
   execFileSync('mkfifo', [`${tokenFile}3`])
   await set('commit-status.tokenFile', `${tokenFile}3`, /gate\.token3 is no token/)
   await gated.configure('commit-status.tokenFile', tokenFile)
-  await set('commit-status.repository', 'alice/none', /answers 404 \(repository not found\)/)
+  await set('commit-status.repository', 'alice/none', /answers 404 \(repository not found: alice\/none\)/)
 })
 
 t.test('A service that hangs, fails, redirects or is another program refuses, within 5 seconds', async (t) => {

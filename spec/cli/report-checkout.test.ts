@@ -74,7 +74,9 @@ t.test(
       await works(name)
     }
     await git('-C', checkout, 'remote', 'set-url', 'origin', 'https://git.example.com/a/prefix/project.git')
-    t.match(await run('status', 'report', '--state', 'success'), { status: 1, stderr: /404/ })
+    const unknown = / 404 \(repository not found: a\/prefix\/project\)$/m
+    t.match(await run('status', 'report', '--state', 'success'), { status: 1, stderr: unknown })
+    t.match(await run('log'), { status: 0, stderr: unknown })
     await configure('commit-status.repository', 'git/project')
     await works('git/project')
     await configure('commit-status.repository', 'project')
@@ -96,8 +98,13 @@ t.test('Commits are named as git knows them, and the address is in the configura
   t.match(wrong, { status: 2, stderr: /^error: commit-status.url of git is no address/ })
   t.notMatch(wrong.stderr, 'secret')
   await git('-C', checkout, 'config', 'commit-status.url', url)
-  for (const name of ['main', 'HEAD', sha.slice(0, 7)])
-    t.strictSame(await report(name), { status: 0, stdout: `reported success on alice/hello ${sha}\n`, stderr: '' })
+  const reported = { status: 0, stdout: `reported success on alice/hello ${sha}\n`, stderr: '' }
+  for (const name of ['main', 'HEAD', sha.slice(0, 7)]) {
+    t.strictSame(await report(name), reported)
+    t.strictSame(await run('status', 'report', name, '--state', 'success'), reported, 'without the repository')
+  }
+  t.match(await run('status', 'wait', 'HEAD', '--require', 'default'), { status: 0 })
+  t.match(await run('status', 'wait', 'nonsense'), { status: 2, stderr: /"nonsense" is .* nor known to git here/ })
   for (const name of ['nope', '--all'])
     t.match(await run('status', 'report', '--state', 'success', '--', 'alice/hello', name), { status: 2 })
   t.match(await run('status', 'wait', 'alice/hello', 'main', '--require', 'default'), { status: 0 })

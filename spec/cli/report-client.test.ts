@@ -27,6 +27,7 @@ async function meet(t: Test, answers: readonly Answer[], options: Partial<Delive
   const begun = performance.now()
   const outcome: unknown = await deliver({
     address: new URL('/api/v1/repos/alice/hello/statuses/0', origin),
+    repository: 'alice/hello',
     token: TOKEN,
     report: { state: 'success' },
     milliseconds: 20_000,

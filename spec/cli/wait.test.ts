@@ -123,7 +123,7 @@ t.test('What is refused: 4; wrong use: 2', atOnce(), async (t) => {
   const { place, environment, sha } = agent
   const run = async (args: string[], more: Record<string, string> = {}) =>
     await place.run(['status', 'wait', ...args], { environment: { ...environment, ...more } })
-  t.match(await run(['alice/none', sha]), { status: 4, stderr: /answers 404 \(repository not found\)/ })
+  t.match(await run(['alice/none', sha]), { status: 4, stderr: /answers 404 \(repository not found: alice\/none\)/ })
   t.match(await run(['alice/hello', '0'.repeat(40)]), { status: 4, stderr: /commit not found/ })
   t.match(await run(['alice/hello', sha], { COMMIT_STATUS_TOKEN: 'wrong' }), { status: 4, stderr: /answers 401/ })
   t.match(await run(['alice/hello', 'abc']), { status: 2, stderr: /not a full 40 or 64/ })

@@ -3,7 +3,7 @@ import pRetry from 'p-retry'
 import type { ReportShape } from '../../../lib/domain/report.js'
 import { visible } from '../terminal/visible.js'
 import { ReportRefused, ServiceNotReached } from './report-failure.js'
-import { AnswerTooLarge, errorIn, RequestFailed, retryAfter, send } from './service-client.js'
+import { AnswerTooLarge, errorIn, RequestFailed, retryAfter, send, withName } from './service-client.js'
 
 /** How long one attempt may take: longer than the service itself waits for anything. */
 const ATTEMPT_MILLISECONDS = 15_000
@@ -21,6 +21,8 @@ const MAX_CHARACTERS = 500
 export interface Delivery {
   /** Where to post the report. */
   readonly address: URL
+  /** `owner/repo` */
+  readonly repository: string
   readonly token: string
   readonly report: ReportShape
   /** How long to go on trying. */
@@ -71,7 +73,7 @@ export async function deliver(delivery: Delivery): Promise<object> {
   }
 }
 
-async function attempt({ address, token, report }: Delivery, milliseconds: number): Promise<object> {
+async function attempt({ address, repository, token, report }: Delivery, milliseconds: number): Promise<object> {
   const answer = await send(address, token, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
@@ -85,7 +87,8 @@ async function attempt({ address, token, report }: Delivery, milliseconds: numbe
   const isOfService = typeof body === 'object' && body !== null
   if (status === 201 && isOfService) return body
   const reason = errorIn(answer)
-  const words = `${origin} answers ${status}${reason === undefined ? '' : ` (${beginning(reason)})`}`
+  const because = reason === undefined ? '' : ` (${beginning(withName(reason, repository))})`
+  const words = `${origin} answers ${status}${because}`
   const location = headers.get('location')
   if (location !== null) {
     const target = beginning(location.replaceAll(token, '***'))

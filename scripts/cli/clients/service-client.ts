@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import getRawBody from 'raw-body'
-import { errorMessage } from '../../../lib/errors.js'
+import { catalogue, errorMessage } from '../../../lib/errors.js'
 import { visible } from '../terminal/visible.js'
 import { certificateAdvice } from './certificate.js'
 import { ServiceNotReached } from './report-failure.js'
@@ -93,6 +93,11 @@ export async function send(
 export function errorIn({ body }: ServiceAnswer): string | undefined {
   const isError = typeof body === 'object' && body !== null && 'error' in body
   return isError && typeof body.error === 'string' ? body.error : undefined
+}
+
+/** What a service says, with the name of a repository that it does not find: a checkout may tell a wrong one. */
+export function withName(reason: string, repository: string): string {
+  return reason === catalogue.repository_not_found.text ? `${reason}: ${repository}` : reason
 }
 
 /** What `Retry-After` says, in seconds or as a date (RFC 9110, 10.2.3), as milliseconds from now. */

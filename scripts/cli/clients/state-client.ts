@@ -1,6 +1,6 @@
 import { MAX_FAILED, type CommitState } from '../../../lib/domain/commit-status.js'
 import { repositoryPath } from './service-address.js'
-import { AnswerTooLarge, errorIn, send, shown, type Endpoint } from './service-client.js'
+import { AnswerTooLarge, errorIn, send, shown, type Endpoint, withName } from './service-client.js'
 
 /** How long one answer may take. */
 const ANSWER_MILLISECONDS = 10_000
@@ -32,7 +32,7 @@ async function ask({ url, token, repository }: Endpoint, path: string): Promise<
   })
   const { origin, status, body } = answer
   if (status === 200 && body !== undefined) return body
-  throw new Error(`${origin} answers ${status} (${shown(errorIn(answer) ?? 'no error of ours')})`)
+  throw new Error(`${origin} answers ${status} (${shown(withName(errorIn(answer) ?? 'no error of ours', repository))})`)
 }
 
 function stateIn(found: unknown): CommitState | undefined {

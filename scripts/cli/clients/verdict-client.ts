@@ -2,7 +2,16 @@ import type { StatusList } from '../../../lib/domain/status-list.js'
 import type { VerdictQuery } from '../../../lib/domain/verdict/rule.js'
 import type { Verdict } from '../../../lib/domain/verdict/verdict.js'
 import { repositoryPath } from './service-address.js'
-import { errorIn, RequestFailed, retryAfter, send, shown, type Endpoint, type ServiceAnswer } from './service-client.js'
+import {
+  errorIn,
+  RequestFailed,
+  retryAfter,
+  send,
+  shown,
+  type Endpoint,
+  type ServiceAnswer,
+  withName,
+} from './service-client.js'
 
 /** A list of a thousand contexts, each as long as it may be, is smaller. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
@@ -61,7 +70,9 @@ async function ask(
   if (status === 200 || status === 304) return answer
   const reason = errorIn(answer)
   const words =
-    reason === undefined ? ', not as a commit-status service does: is the address right?' : ` (${shown(reason)})`
+    reason === undefined
+      ? ', not as a commit-status service does: is the address right?'
+      : ` (${shown(withName(reason, repository))})`
   throw new RequestFailed(`${origin} answers ${status}${words}`, {
     ...(reason !== undefined && { status, reason }),
     retryAfter: retryAfter(answer),

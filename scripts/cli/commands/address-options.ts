@@ -35,17 +35,23 @@ export function addressed(command: Command): Command {
     .option('--token-file <file>', 'file that holds the token; else the token is in COMMIT_STATUS_TOKEN')
 }
 
-/** The commit that a command is about, by default the one that is checked out; ends the command when it is wrong. */
+/**
+ * The commit that a command is about, by default the one that is checked out; ends the command when it is wrong.
+ * @param first the repository; alone and without a slash, the commit
+ */
 export async function commitAsked(
   io: Io,
   command: Command,
-  repository: string | undefined,
-  sha: string | undefined,
+  first: string | undefined,
+  second: string | undefined,
   { url, tokenFile }: AddressOptions,
 ): Promise<{ url: URL; token: string; repository: string; sha: string }> {
   const base = await checkedUrl(io, command, url)
   const token = await givenToken(io, command, tokenFile)
   if (token === undefined) command.error('error: no token: set COMMIT_STATUS_TOKEN, or give --token-file')
+  // A name of a repository has a slash: what has none, and stands alone, is a commit.
+  const [repository, sha] =
+    first?.includes('/') === false && second === undefined ? [undefined, first] : [first, second]
   const name = repository ?? (await fromCheckout(command, 'repository', async () => await clonedRepository(io)))
   const commit =
     sha === undefined

@@ -36,6 +36,7 @@ export function reportCommand(status: Command, io: Io): void {
         const { deliver } = await import('../clients/report-client.js')
         const saved = await deliver({
           address: new URL(`${repositoryPath(name)}/statuses/${commit}`, url),
+          repository: name,
           token,
           report: {
             state,

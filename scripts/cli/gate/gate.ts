@@ -125,7 +125,7 @@ async function judgeCommit(
     verdict = await askVerdict(commit, { require, by, ...(stale !== undefined && { stale }) }, signal)
   } catch (error) {
     const reason = error instanceof RequestFailed ? error.reason : undefined
-    if (reason === catalogue.repository_not_found.text) throw new GateError(`${wordsOf(error)}: ${hintOf(commit)}`)
+    if (reason === catalogue.repository_not_found.text) throw new GateError(`${wordsOf(error)}: ${HINT}`)
     if (reason !== catalogue.commit_not_found.text) throw error
     return refusal(
       needs,
@@ -145,12 +145,9 @@ async function judgeCommit(
   )
 }
 
-function hintOf({ repository }: AskedCommit): string {
-  return (
-    `it is asked about ${repository}; if that is another one, set commit-status.repositories to the folder of all ` +
-    'repositories, else give the user of the token the right to read it'
-  )
-}
+const HINT =
+  'if that is another one, set commit-status.repositories to the folder of all repositories, else give the user of ' +
+  'the token the right to read it'
 
 /** What a rule asks for, in words. */
 export function describeRule({ require, by, stale, allowCreate }: MergedRule): string {
