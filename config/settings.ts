@@ -1,6 +1,9 @@
 /** A value as it stands in a settings file. */
 export type SettingValue = string | number | readonly string[]
 
+/** A word or an object has its object in the environment as JSON. */
+type SettingType = 'string' | 'integer' | 'array' | readonly ['string', 'object']
+
 /** One setting: the single place where its name, default and rule are written down. */
 export interface Setting {
   /** Its name in the settings file and in the options of the library; a dot stands for a nested object. */
@@ -8,7 +11,7 @@ export interface Setting {
   readonly environment: `COMMIT_STATUS_${string}`
   readonly default: SettingValue
   /** JSON schema of the value; a message says what its description says, in place of a pattern or a format. */
-  readonly rule: { readonly type: 'string' | 'integer' | 'array'; readonly [keyword: string]: unknown }
+  readonly rule: { readonly type: SettingType; readonly [keyword: string]: unknown }
   /** For the pages and `serve --help`. */
   readonly meaning: string
   /** What stands between the words of a list in the environment; absent: a comma. */
@@ -340,6 +343,31 @@ const table = [
     rule: { type: 'integer', minimum: 1, maximum: 1_048_576 },
     meaning:
       'memory for what is read again and again, in megabytes: all caches together, beside 8 MB of LevelDB itself',
+    isOption: true,
+  },
+  {
+    key: 'retention',
+    environment: 'COMMIT_STATUS_RETENTION',
+    default: 'off',
+    rule: {
+      type: ['string', 'object'],
+      description: 'off, or an object with unchangedFor, goneCommits or goneRepositories',
+      pattern: '^off$',
+      minProperties: 1,
+      additionalProperties: false,
+      properties: {
+        unchangedFor: {
+          type: 'string',
+          description: 'a number of days or weeks, 400d or 52w',
+          pattern: '^[1-9]\\d{0,4}[dw]$',
+        },
+        goneCommits: { type: 'boolean' },
+        goneRepositories: { type: 'boolean' },
+      },
+    },
+    meaning:
+      'which statuses are removed once a day: `off`, or those of which any is so, ' +
+      '`{"unchangedFor": "400d", "goneCommits": true, "goneRepositories": true}`',
     isOption: true,
   },
   {

@@ -53,6 +53,7 @@ export type {
 export type { Actor } from './admin/audit-log.js'
 export type { ReportedCommit, ReportedItem } from './admin/reported-commits.js'
 export type { ImportCounts } from './admin/store-import.js'
+export type { RetentionRule } from './admin/retention.js'
 export type { PruneCounts, PruneFinding, PruneReason, PruneRequest } from './admin/store-prune.js'
 export type { RepositoryCount, StoreStatistics } from './admin/store-statistics.js'
 export type { StoreCounts, StoreFindings } from './contracts/store-administration.js'

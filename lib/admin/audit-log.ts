@@ -13,8 +13,8 @@ export interface Actor {
   readonly uid?: number
 }
 
-/** `host`: the program that the service lives in, on its own account. */
-export type By = Actor | 'host' | undefined
+/** `host`: the program that the service lives in, on its own account; `retention`: the setting of that name. */
+export type By = Actor | 'host' | 'retention' | undefined
 
 /**
  * Logs a change of tokens, rights, repositories or statuses: one line.

@@ -53,18 +53,7 @@ export function storeAdministration(dependencies: AdministrationDependencies) {
     },
 
     async *pruneStore(request: PruneRequest, by?: Actor): Task<PruneCounts, PruneFinding> {
-      const read = { contents: contentsOf(store), repositories: folderOf(dependencies), commits: dependencies.commits }
-      const counts = nothingPruned()
-      let isWhole = false
-      try {
-        yield* steered(dependencies, pruneStore(read, request, counts))
-        isWhole = true
-        return counts
-      } finally {
-        dependencies.changed?.()
-        if (request.remove && (isWhole || counts.statuses > 0))
-          logChange(dependencies, by, { ...request, ...counts }, isWhole ? 'store pruned' : 'store pruned in part')
-      }
+      return yield* prunedStore(dependencies, request, by)
     },
 
     async *verifyStore(): Task<StoreFindings> {
@@ -79,6 +68,27 @@ export function storeAdministration(dependencies: AdministrationDependencies) {
       }
     },
   } satisfies Partial<Administration>
+}
+
+/** @param counts what has been done by now, for whoever must know when it fails */
+export async function* prunedStore(
+  dependencies: AdministrationDependencies,
+  request: PruneRequest,
+  by?: Actor,
+  counts = nothingPruned(),
+): Task<PruneCounts, PruneFinding> {
+  const { store, commits } = dependencies
+  const read = { contents: contentsOf(store), repositories: folderOf(dependencies), commits }
+  let isWhole = false
+  try {
+    yield* steered(dependencies, pruneStore(read, request, counts))
+    isWhole = true
+    return counts
+  } finally {
+    dependencies.changed?.()
+    if (request.remove && (isWhole || counts.statuses > 0))
+      logChange(dependencies, by, { ...request, ...counts }, isWhole ? 'store pruned' : 'store pruned in part')
+  }
 }
 
 function contentsOf(store: Store): StoreContents {

@@ -30,6 +30,8 @@ export interface Meter {
   batchWritten(changes: number, seconds: number): void
   /** A write failed: nothing is acknowledged until the store is open again. */
   storeFenced(): void
+  /** The retention has pruned the store, or was kept from it. @param kept what nobody knows of whether it may go */
+  retentionRan(isWhole: boolean, removed: number, kept: number): void
   cacheLookup(cache: CacheName, hit: boolean): void
   /** @param read returns about how many bytes a cache takes; asked as that of a gauge is */
   cacheSize(cache: CacheName, read: () => number): void
@@ -45,6 +47,7 @@ export const noopMeter: Meter = {
   signInIgnored: nothing,
   batchWritten: nothing,
   storeFenced: nothing,
+  retentionRan: nothing,
   cacheLookup: nothing,
   cacheSize: nothing,
   gauge: nothing,

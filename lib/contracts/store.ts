@@ -52,6 +52,14 @@ export interface Store {
   /** What counting, moving and pruning of everything is made of, where the store offers it. */
   readonly contents?: StoreContents
 
+  /**
+   * Claims the day of UTC that a time is in, for what is done once in a day: for one of all who ask, of every instance
+   * that shares the store and over restarts. Absent: it cannot be done.
+   * @param now milliseconds since 1970 UTC
+   * @returns whether the caller has it
+   */
+  claimDay?(now: number): Promise<boolean>
+
   /** `undefined` when writes are accepted, else the reason, in words for an admin. */
   unavailableReason(): string | undefined
 

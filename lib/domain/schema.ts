@@ -6,7 +6,8 @@ export type SchemaError = ErrorObject
 /** What a value must be, in words: never by a regular expression. */
 export function ruleText({ keyword, params, parentSchema, message }: SchemaError): string {
   const description: unknown = parentSchema?.['description']
-  if (/^(?:pattern|format|contains)$/.test(keyword) && typeof description === 'string') return `must be ${description}`
+  if (/^(?:pattern|format|contains|minProperties)$/.test(keyword) && typeof description === 'string')
+    return `must be ${description}`
   const allowed: unknown = params['allowedValues']
   return Array.isArray(allowed) ? `must be one of ${allowed.join(', ')}` : String(message)
 }

@@ -4,6 +4,7 @@ import type { AdministrationDependencies } from '../admin/administration-depende
 import type { Administration } from '../admin/administration.js'
 import { localAdministration } from '../admin/local-administration.js'
 import { openSocket } from '../admin/server.js'
+import { Retention } from '../admin/retention.js'
 import { Throttle } from '../admin/throttle.js'
 import { MemorySignIns } from '../auth/memory-sign-ins.js'
 import { Sessions } from '../auth/sessions.js'
@@ -157,6 +158,10 @@ export async function assemble(
     stopping.abort(new AdministrationError('the service was told to stop'))
     return (commandsStopped ??= closeSocket(COMMAND_SECONDS))
   }
+  const { retention: rule = 'off' } = options
+  const claimDay = store.claimDay?.bind(store)
+  const retention =
+    rule === 'off' || !claimDay ? undefined : new Retention(rule, claimDay, { ...administered, by: 'retention', meter })
   let closing: Promise<void> | undefined
 
   const administration = localAdministration({ ...administered, by: 'host' })
@@ -219,7 +224,7 @@ export async function assemble(
     close: () =>
       (closing ??= (async () => {
         await watchers.close()
-        await Promise.all([inFlight.close(), stopCommands()])
+        await Promise.all([inFlight.close(), stopCommands(), retention?.close()])
         try {
           await tokens.close()
           await store.close()

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { MAX_TITLE, objectSchema, schemasOf, settings } from '../../config/settings.js'
+import type { RetentionRule } from '../admin/retention.js'
 import { isOfApi, leadsToApi } from '../http/api-paths.js'
 import { isTrustedProxy } from '../http/client-address.js'
 import type { CompatibleApiName } from '../http/compatible/apis.js'
@@ -69,6 +70,11 @@ export interface CommitStatusOptions {
   }
   /** Memory for what is read again and again: lists, commits, tokens and grants. Default: 64 megabytes. */
   readonly cache?: { readonly megabytes?: number }
+  /**
+   * Statuses that are removed once a day, where `store` and `repositories` are no parts of the host; those of which any
+   * of this is so. Default: `off`.
+   */
+  readonly retention?: 'off' | RetentionRule
   /** APIs of others that the handler answers too, each under paths of its own. Default: none. */
   readonly compatibleApis?: readonly CompatibleApiName[]
   /** Hosts, with a port or for every port, whose `/api/v1` is Gitea's. Default: none. */
@@ -138,6 +144,11 @@ export function checkOptions(given: unknown): void {
   const others = entries.filter(([name, value]) => !isPart(name, value))
   checkPages(Reflect.get(given, 'pages'))
   if (!values.is(Object.fromEntries(others))) throw new TypeError(values.errors.map(describeError).join(', '))
+  const parts = ['repositories', 'store'].filter((name) => isObject(Reflect.get(given, name)))
+  if (isObject(Reflect.get(given, 'retention')) && parts.length > 0)
+    throw new TypeError(
+      `createCommitStatusService: the option retention needs ${parts.join(' and ')} of its own, not of the host`,
+    )
 }
 
 /** What the pages have besides a method. */

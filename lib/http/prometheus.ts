@@ -70,6 +70,18 @@ export class Prometheus implements Meter {
     help: 'Times that nothing could be written: reports were refused until it could again.',
     registers: this.#registers,
   })
+  readonly #retentionRuns = new Counter({
+    name: 'commit_status_retention_runs_total',
+    help: 'Times that the retention pruned the store, or was kept from it.',
+    labelNames: ['result'],
+    registers: this.#registers,
+  })
+  readonly #retentionStatuses = new Counter({
+    name: 'commit_status_retention_statuses_total',
+    help: 'Statuses that the retention removed, or kept since nobody knows whether they may go.',
+    labelNames: ['result'],
+    registers: this.#registers,
+  })
   readonly #lookUps = new Counter({
     name: 'commit_status_cache_lookups_total',
     help: 'What was looked for in memory.',
@@ -98,6 +110,8 @@ export class Prometheus implements Meter {
       },
     })
     for (const state of STATES) this.#reports.inc({ state }, 0)
+    for (const result of ['done', 'failed']) this.#retentionRuns.inc({ result }, 0)
+    for (const result of ['removed', 'kept']) this.#retentionStatuses.inc({ result }, 0)
     collectDefaultMetrics({ register: this.#registry })
   }
 
@@ -125,6 +139,12 @@ export class Prometheus implements Meter {
 
   storeFenced(): void {
     this.#fences.inc()
+  }
+
+  retentionRan(isWhole: boolean, removed: number, kept: number): void {
+    this.#retentionRuns.inc({ result: isWhole ? 'done' : 'failed' })
+    this.#retentionStatuses.inc({ result: 'removed' }, removed)
+    this.#retentionStatuses.inc({ result: 'kept' }, kept)
   }
 
   cacheLookup(cache: CacheName, hit: boolean): void {

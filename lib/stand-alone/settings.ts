@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path'
 import { objectSchema, schemasOf, settings, type Setting, type SettingValue } from '../../config/settings.js'
 import { errorMessage, SettingsError } from '../errors.js'
 import { isTrustedProxy } from '../http/client-address.js'
+import type { RetentionRule } from '../admin/retention.js'
 import type { CompatibleApiName } from '../http/compatible/apis.js'
 import { isPathWithoutDoubleSlash } from '../http/public-address.js'
 import { isOwnerName } from '../domain/repository-name.js'
@@ -51,6 +52,7 @@ export interface Settings {
     readonly waitSeconds: number
   }
   readonly cache: { readonly megabytes: number }
+  readonly retention: 'off' | RetentionRule
   /** `off`, `main`, or the host and port that they are served on. */
   readonly metrics: string
   readonly logLevel: string
@@ -211,7 +213,7 @@ function below<T>(folder: string, { key }: Setting, value: T): T | string {
     : value
 }
 
-function put(tree: Tree, key: string, value: SettingValue): Tree {
+function put(tree: Tree, key: string, value: SettingValue | Tree): Tree {
   const [first = '', ...rest] = key.split('.')
   const inner = tree[first]
   if (rest.length === 0) tree[first] = value
@@ -220,14 +222,24 @@ function put(tree: Tree, key: string, value: SettingValue): Tree {
 }
 
 /** A text that does not fit its type is left for the schema to refuse. */
-function fromText({ rule, separator }: Setting, text: string): SettingValue {
+function fromText({ rule, separator }: Setting, text: string): SettingValue | Tree {
   if (rule.type === 'integer') return /^\d+$/.test(text) ? Number(text) : text
   if (rule.type === 'array')
     return text
       .split(separator ?? ',')
       .map((item) => item.trim())
       .filter((item) => item !== '')
-  return text
+  return rule.type === 'string' ? text : (objectOf(text) ?? text)
+}
+
+/** The object that a text is as JSON. */
+function objectOf(text: string): Tree | undefined {
+  try {
+    const content: unknown = JSON.parse(text)
+    return isTree(content) ? content : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** `off`, `main`, or a host and a port. */

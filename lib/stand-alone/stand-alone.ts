@@ -30,7 +30,7 @@ export async function startStandAlone(
   const { clock = systemClock, command } = dependencies
   const logger = dependencies.logger ?? (await createLogger(settings.logLevel, process.stdout))
   const { repositories, topOwner, store, trustedProxies, tokenPrefix, authFailures, limits, cache } = settings
-  const { compatibleApis, giteaHosts, publicUrl, rights } = settings
+  const { compatibleApis, giteaHosts, publicUrl, rights, retention } = settings
   const metrics = settings.metrics !== 'off'
   const pages = await ownPages(settings)
   let url = ''
@@ -49,6 +49,7 @@ export async function startStandAlone(
       ...{ waits: limits.waits, waitSeconds: limits.waitSeconds },
     },
     cache,
+    retention,
     metrics,
     logger,
     clock,

@@ -41,6 +41,12 @@ t.test('Unknown options or a part of the wrong shape: a TypeError at creation th
     [{ ...good, tokenPrefix: 'postgres://u:secret@host' }, /got "postgres:\*\*\*"$/],
     [{ ...good, limits: { requests: 0 } }, /option limits\.requests must be >= 1/],
     [{ ...good, limits: { connections: 5 } }, /no option limits\.connections/],
+    [{ ...good, retention: { olderThan: '400d' } }, /no option retention\.olderThan/],
+    [{ ...good, retention: 'on' }, /option retention must be off, or an object with unchangedFor, .*; got "on"$/],
+    [
+      { ...good, retention: { goneCommits: true }, repositories: { find() {} } },
+      /the option retention needs repositories of its own, not of the host$/,
+    ],
     [{ ...good, metrics: 'main' }, /option metrics must be boolean/],
     [{ ...good, host: '127.0.0.1' }, /no option host/],
     [{ ...good, authenticator: () => undefined }, /option authenticator must be an object with authenticate\(\)/],

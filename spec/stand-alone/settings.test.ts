@@ -40,6 +40,7 @@ const defaults: Settings = {
     closeSeconds: 4,
   },
   cache: { megabytes: 64 },
+  retention: 'off',
   metrics: 'off',
   logLevel: 'info',
 }
@@ -164,6 +165,7 @@ t.test('Every setting can be set in the file and in the environment', async (t) 
     'limits.unsentBytes': ['2000000', 2000000],
     'limits.closeSeconds': ['13', 13],
     'cache.megabytes': ['256', 256],
+    retention: ['{"unchangedFor": "400d", "goneCommits": true}', { unchangedFor: '400d', goneCommits: true }],
     metrics: ['[::1]:9090', '[::1]:9090'],
     logLevel: ['silent', 'silent'],
   }
@@ -292,6 +294,14 @@ const bounds: [environment: string, accepted: string[], refused: string[]][] = [
   ['COMMIT_STATUS_LIMIT_CLOSE_SECONDS', ['1', '3600'], ['', '0', '3601', '1.5', '10s']],
   ['COMMIT_STATUS_CACHE_MEGABYTES', ['1', '1048576'], ['0', '1048577', '1.5', '']],
   [
+    'COMMIT_STATUS_RETENTION',
+    ['off', '{"unchangedFor": "1d"}', '{"unchangedFor": "99999w"}', '{"goneCommits": false, "goneRepositories": true}'],
+    [
+      ...['', 'on', '400d', '{}', '[]', 'null', '{', '{"unchangedFor": "0d"}', '{"unchangedFor": "24h"}'],
+      ...['{"unchangedFor": "100000d"}', '{"unchangedFor": 400}', '{"goneCommits": "yes"}', '{"olderThan": "400d"}'],
+    ],
+  ],
+  [
     'COMMIT_STATUS_METRICS',
     ['off', 'main', '127.0.0.1:9090', '[::1]:9090', 'localhost:0'],
     ['', 'on', '9090', ':9090', 'localhost', '127.0.0.1:', '127.0.0.1:port', '127.0.0.1:900000'],
@@ -334,6 +344,29 @@ t.test(
         {},
         'bad setting trustedProxies.0 (COMMIT_STATUS_TRUSTED_PROXIES) = "010.0.0.1": must be an IP address or ' +
           'a range, 10.0.0.0/8',
+      ],
+      [
+        { COMMIT_STATUS_RETENTION: '400d' },
+        {},
+        'bad setting retention (COMMIT_STATUS_RETENTION) = "400d": must be off, or an object with unchangedFor, ' +
+          'goneCommits or goneRepositories',
+      ],
+      [
+        {},
+        { retention: {} },
+        'bad setting retention (FILE) = {}: must be off, or an object with unchangedFor, goneCommits or ' +
+          'goneRepositories',
+      ],
+      [
+        { COMMIT_STATUS_RETENTION: '{"unchangedFor": "1h"}' },
+        {},
+        'bad setting retention.unchangedFor (COMMIT_STATUS_RETENTION) = "1h": must be a number of days or weeks, ' +
+          '400d or 52w',
+      ],
+      [
+        { COMMIT_STATUS_RETENTION: '{"goneCommit": true}' },
+        {},
+        'unknown setting retention.goneCommit (COMMIT_STATUS_RETENTION) = true: no setting has this name',
       ],
       [
         { COMMIT_STATUS_METRICS: '127.0.0.1:99999' },

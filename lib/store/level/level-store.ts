@@ -2,7 +2,9 @@ import { cacheShares, type CacheShares } from '../../contracts/cache-shares.js'
 import { silentLogger, type Logger } from '../../contracts/logger.js'
 import { noopMeter, type Meter } from '../../contracts/meter.js'
 import type { Store } from '../../contracts/store.js'
+import { StoreUnavailable } from '../../errors.js'
 import type { RepositoryName } from '../../domain/repository-name.js'
+import { ClaimedDay } from './claimed-day.js'
 import { LevelContents } from './contents.js'
 import { LevelDatabase } from './database.js'
 import { LevelGrants } from './grants.js'
@@ -32,6 +34,7 @@ export class LevelStore implements Store {
   readonly #database: LevelDatabase
   readonly #logger: Logger
   readonly #writer: LevelWriter
+  readonly #claimedDay: ClaimedDay
   readonly #checked: Promise<void>
   #closed = false
 
@@ -44,6 +47,7 @@ export class LevelStore implements Store {
     this.grants = new LevelGrants(database, this.#writer, meter, shares.grants)
     this.maintenance = new LevelMaintenance(database)
     this.contents = new LevelContents(database, this.#writer, this.statuses, this.grants)
+    this.#claimedDay = new ClaimedDay(database.folder)
     this.#checked = this.#logDamage()
     meter.gauge('storeBytes', async () => await database.files.bytes())
   }
@@ -82,6 +86,11 @@ export class LevelStore implements Store {
       yield* grants.removals(name)
     })
     this.#forget()
+  }
+
+  async claimDay(now: number): Promise<boolean> {
+    if (this.#closed) throw new StoreUnavailable('the store is closed')
+    return await this.#claimedDay.claim(now)
   }
 
   unavailableReason(): string | undefined {

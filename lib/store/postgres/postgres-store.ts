@@ -7,6 +7,7 @@ import { noopMeter, type Meter } from '../../contracts/meter.js'
 import type { SavedStatus } from '../../contracts/records.js'
 import type { Store } from '../../contracts/store.js'
 import type { RepositoryName } from '../../domain/repository-name.js'
+import { claimDay } from './claimed-day.js'
 import { PostgresContents } from './contents.js'
 import { PostgresDatabase } from './database.js'
 import { PostgresFailureBudget } from './failure-budget.js'
@@ -93,6 +94,10 @@ export class PostgresStore implements Store {
     memory: MaybeSync<FailureBudget>,
   ): StoredFailureBudget {
     return new PostgresFailureBudget(this.#database, limits, memory)
+  }
+
+  async claimDay(now: number): Promise<boolean> {
+    return await claimDay(this.#database, now)
   }
 
   unavailableReason(): string | undefined {
