@@ -200,6 +200,14 @@ t.test('A service does it by its option, and measures it', async (t) => {
   t.match(readFileSync(join(first.folder, 'store/claimed-day.txt'), 'utf8'), /^2031-02-08$/)
 })
 
+t.test('A day on which it was refused is measured, too', async (t) => {
+  const { service } = await embed(t, { retention: { goneRepositories: true }, metrics: true })
+  const measured = async () => (await service.metrics?.())?.text ?? ''
+  let text = ''
+  while (!/runs_total\{result="\w+"\} [1-9]/.test(text)) text = await measured()
+  t.match(text, /^commit_status_retention_runs_total\{result="failed"\} 1$/m)
+})
+
 t.test('So does a service of its own, by its setting', async (t) => {
   const { log } = await startService(t, { settings: { retention: { goneRepositories: true } } })
   await until(() => log.some(({ msg }) => msg === 'retention: the store was not pruned to its end'))

@@ -63,7 +63,7 @@ t.test('The exit status tells a script what has happened, in a line on standard 
     await place.run(['status', 'report', '--state', 'success', ...args], { environment: { ...environment, ...more } })
   const refused = (words: string) => ({ status: 1, stdout: '', stderr: `commit-status: ${origin} answers ${words}\n` })
   t.strictSame(await report(['alice/hello', ZERO]), refused('404 (commit not found)'))
-  t.strictSame(await report(['alice/none', sha]), refused('404 (repository not found)'))
+  t.strictSame(await report(['alice/none', sha]), refused('404 (repository not found: alice/none)'))
   t.strictSame(
     await report(['alice/hello', sha], { COMMIT_STATUS_TOKEN: 'cst_wrong' }),
     refused('401 (invalid or expired token)'),
