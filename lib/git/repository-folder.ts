@@ -5,7 +5,7 @@ import { SyncWhileFast } from '../concurrency/sync-while-fast.js'
 import type { Repositories, Repository } from '../contracts/repositories.js'
 import type { RepositoryName } from '../domain/repository-name.js'
 import { EXPORT_MARK, setMark } from './export-mark.js'
-import { listRepositories, type Listing } from './repository-listing.js'
+import { listRepositories, newTurn, type Listing } from './repository-listing.js'
 import { isAbsence, quickStat } from './stat.js'
 
 /** Ways to look at a file; where there is none, they may throw or say so with `undefined`. */
@@ -47,6 +47,7 @@ export class RepositoryFolder implements MaybeSync<Repositories> {
   readonly #files: FileSystem
   /** Without waiting. */
   readonly #now: Looks
+  readonly #turn = newTurn()
 
   constructor(folder: string, { topOwner, files = fileSystem, pace = new SyncWhileFast() }: RepositoryFolderOptions) {
     this.path = resolve(folder)
@@ -84,7 +85,7 @@ export class RepositoryFolder implements MaybeSync<Repositories> {
    * @param owner whose repositories alone are listed
    */
   async listing(onUnreadable = rethrow, owner?: string): Promise<Listing> {
-    return await listRepositories(this.path, { topOwner: this.topOwner, owner, onUnreadable })
+    return await listRepositories(this.path, { topOwner: this.topOwner, owner, onUnreadable, turn: this.#turn })
   }
 
   /** `false` also where it cannot be determined. */

@@ -1,6 +1,7 @@
 import type { Dirent } from 'node:fs'
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Semaphore } from '../concurrency/semaphore.js'
 import { MAX_DEPTH, nameAtPath, repositoryName, type RepositoryName } from '../domain/repository-name.js'
 import { isAbsence } from './stat.js'
 
@@ -48,14 +49,20 @@ export interface ListingOptions {
   readonly maxEntries?: number
   /** Called for what cannot be read; what it throws ends the listing. */
   readonly onUnreadable: (error: unknown) => void
+  /** Lets one listing of the folder at a time to the disk, until the disk has answered. */
+  readonly turn?: Semaphore
 }
+
+/** A turn that any number may wait for. */
+export const newTurn = (): Semaphore => new Semaphore(1, Infinity)
 
 /**
  * Lists what is a repository below a folder, and what looks like one, without a look into those that are called
- * `.git`. One folder is read after the other: a disk that hangs takes no more than one thread.
+ * `.git`. One folder is read after the other, and with a turn one listing after the other: a disk that hangs takes no
+ * more than one thread.
  */
 export async function listRepositories(folder: string, options: ListingOptions): Promise<Listing> {
-  const { milliseconds = MAX_MILLISECONDS } = options
+  const { milliseconds = MAX_MILLISECONDS, turn = newTurn() } = options
   const reading = new Reading(folder, options)
   let late: NodeJS.Timeout | undefined
   const tooLate = new Promise<never>((_, reject) => {
@@ -67,7 +74,7 @@ export async function listRepositories(folder: string, options: ListingOptions):
   try {
     // Those at the top have no folder of their owner.
     const start = options.owner === undefined || options.owner === options.topOwner ? [] : [options.owner]
-    await Promise.race([reading.into(start), tooLate])
+    await Promise.race([reading.inTurn(turn, start), tooLate])
   } finally {
     clearTimeout(late)
   }
@@ -117,6 +124,15 @@ class Reading {
     }
     const found = [...byName.values()].filter(({ name }) => (this.#options.owner ?? name.owner) === name.owner)
     return { found: found.sort(inOrder), skipped }
+  }
+
+  async inTurn(turn: Semaphore, parts: readonly string[]): Promise<void> {
+    await turn.enter()
+    try {
+      if (!this.#isEnded) await this.into(parts)
+    } finally {
+      turn.leave()
+    }
   }
 
   /** @param parts of the path below the folder */

@@ -3,11 +3,11 @@
 // that is told to stop does not wait for it. Here, strace holds up the opening of one file.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import t from 'tap'
-import { CommandPlace } from '../fixtures/command.js'
+import t, { type Test } from 'tap'
+import { CommandPlace, type Served } from '../fixtures/command.js'
 import { unknownId } from '../fixtures/finder.js'
 import { makeRepositoryWithCommit } from '../fixtures/git.js'
 import { missing } from '../fixtures/program.js'
@@ -16,7 +16,30 @@ import { within } from '../fixtures/within.js'
 const skip = await missing('strace')
 
 /** Longer than the test lasts. */
-const HELD_MICROSECONDS = 40_000_000
+const HELD_MICROSECONDS = 600_000_000
+
+/**
+ * Holds up the opening of a file or folder by a service.
+ * @returns lets go of it
+ */
+async function hold(t: Test, service: Served, path: string, trace: string): Promise<() => void> {
+  const strace = spawn(
+    'strace',
+    [
+      ...['-f', '-p', String(service.child.pid), '-P', path, '-e', 'trace=openat'],
+      ...['-e', `inject=openat:delay_enter=${HELD_MICROSECONDS}`, '-o', trace],
+    ],
+    { stdio: ['ignore', 'ignore', 'pipe'] },
+  )
+  const letGo = (): void => void strace.kill('SIGKILL')
+  t.teardown(letGo)
+  await once(createInterface(strace.stderr), 'line')
+  return letGo
+}
+
+async function hasExited({ child }: Served): Promise<boolean> {
+  return await within(20_000, () => readFileSync(`/proc/${child.pid}/stat`, 'utf8').includes(' Z '))
+}
 
 t.test('A look-up that a disk holds up is answered, others go on, and a stop ends with 0', { skip }, async (t) => {
   const place = new CommandPlace(t.testdir())
@@ -30,16 +53,7 @@ t.test('A look-up that a disk holds up is answered, others go on, and a stop end
   }
   t.equal(await list('alice/slow', unknownId('sha1')), 404)
   const held = join(directory, 'objects', sha.slice(0, 2), sha.slice(2))
-  const strace = spawn(
-    'strace',
-    [
-      ...['-f', '-p', String(service.child.pid), '-P', held, '-e', 'trace=openat'],
-      ...['-e', `inject=openat:delay_enter=${HELD_MICROSECONDS}`, '-o', join(place.folder, 'trace')],
-    ],
-    { stdio: ['ignore', 'ignore', 'pipe'] },
-  )
-  t.teardown(() => strace.kill('SIGKILL'))
-  await once(createInterface(strace.stderr), 'line')
+  const letGo = await hold(t, service, held, join(place.folder, 'trace'))
 
   const start = performance.now()
   const state = { isAnswered: false }
@@ -53,12 +67,35 @@ t.test('A look-up that a disk holds up is answered, others go on, and a stop end
   const again = list('alice/slow', sha)
   t.equal(await list('alice/hello', unknownId('sha1')), 404)
   const ended = service.end('SIGTERM')
-  const stat = `/proc/${service.child.pid}/stat`
-  t.ok(await within(20_000, () => readFileSync(stat, 'utf8').includes(' Z ')), 'told to stop, it exits soon')
+  t.ok(await hasExited(service), 'told to stop, it exits soon')
   // It has the thread that it holds up outlive the process.
-  strace.kill('SIGKILL')
+  letGo()
   const { status, stdout } = await ended
   t.equal(status, 0)
   t.equal(await again, 503, 'the request that was under way is answered')
   t.match(stdout, /it has not answered for 4 s/)
+})
+
+t.test('A folder that a disk holds up makes nobody wait but who lists all of them', { skip }, async (t) => {
+  const place = new CommandPlace(t.testdir())
+  const { sha } = await makeRepositoryWithCommit(place.repositories, 'team/sub/hello', { public: true })
+  const held = join(place.repositories, 'bob/slow')
+  mkdirSync(held, { recursive: true })
+  const service = await place.serve(t)
+  const trace = join(place.folder, 'trace')
+  const letGo = await hold(t, service, held, trace)
+  const listings = Array.from({ length: 8 }, () => place.start(['repo', 'list']))
+  const asked = (): number => readFileSync(trace, 'utf8').split(held).length - 1
+  t.ok(await within(20_000, () => asked() > 0), 'the disk is asked for it')
+  const list = async (id: string): Promise<number> => {
+    const answer = await fetch(`${service.url}/api/v1/repos/team/sub%2Fhello/commits/${id}/statuses`)
+    await answer.arrayBuffer()
+    return answer.status
+  }
+  for (let number = 0; number < 20; number++) t.equal(await list(unknownId('sha1', number)), 404)
+  t.match(await place.run(['token', 'list']), { status: 0 }, 'nor who needs the store')
+  t.equal(await list(sha), 200)
+  t.equal(asked(), 1, 'and the disk is asked once')
+  letGo()
+  for (const { ended } of listings) t.match(await ended, { status: 0, stdout: /sub\/hello/ })
 })
