@@ -32,6 +32,8 @@ export interface Meter {
   storeFenced(): void
   /** The retention has pruned the store, or was kept from it. @param kept what nobody knows of whether it may go */
   retentionRan(isWhole: boolean, removed: number, kept: number): void
+  /** A repository was refused for the first time since a part of the store is away. */
+  repositoryRefused(): void
   cacheLookup(cache: CacheName, hit: boolean): void
   /** @param read returns about how many bytes a cache takes; asked as that of a gauge is */
   cacheSize(cache: CacheName, read: () => number): void
@@ -48,6 +50,7 @@ export const noopMeter: Meter = {
   batchWritten: nothing,
   storeFenced: nothing,
   retentionRan: nothing,
+  repositoryRefused: nothing,
   cacheLookup: nothing,
   cacheSize: nothing,
   gauge: nothing,

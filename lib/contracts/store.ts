@@ -118,9 +118,12 @@ export interface StatusStore {
   pages?(repository: RepositoryName, commit: ObjectId): AsyncIterable<readonly StoredStatus[]>
 
   /**
-   * Of each commit a text that is another one when its list is; where other processes may change the lists.
+   * Of each commit a text that is another one when its list is, `undefined` where that cannot be read at the moment;
+   * where other processes may change the lists.
    */
-  digests?(commits: readonly { repository: RepositoryName; commit: ObjectId }[]): Promise<readonly string[]>
+  digests?(
+    commits: readonly { repository: RepositoryName; commit: ObjectId }[],
+  ): Promise<readonly (string | undefined)[]>
 
   /**
    * Removes the status of a context, or of every context of a commit: all or none. Reads none of them, so that it gets

@@ -2,6 +2,7 @@ import type { CacheShares } from '../contracts/cache-shares.js'
 import type { Logger } from '../contracts/logger.js'
 import type { Meter } from '../contracts/meter.js'
 import type { WholeStore } from '../contracts/store.js'
+import type { Migration } from '../store/postgres/schema.js'
 import { isDatabaseUrl, levelFolder, schemeOnly } from '../store/address.js'
 
 /**
@@ -31,11 +32,14 @@ export async function openStore(
  * @returns the versions before and after; `undefined` where there is nothing to do ever
  * @throws StoreUnavailable; TypeError for another kind of address
  */
-export async function migrateStore(address: string): Promise<{ from: number; to: number } | undefined> {
+export async function migrateStore(
+  address: string,
+  migration: Migration = {},
+): Promise<{ from: number; to: number } | undefined> {
   if (levelFolder(address) !== undefined) return undefined
   refuseOthers(address)
   const { migrate } = await import('../store/postgres/schema.js')
-  return await migrate(address)
+  return await migrate(address, migration)
 }
 
 function refuseOthers(address: string): void {

@@ -82,6 +82,11 @@ export class Prometheus implements Meter {
     labelNames: ['result'],
     registers: this.#registers,
   })
+  readonly #refusedRepositories = new Counter({
+    name: 'commit_status_store_refused_repositories_total',
+    help: 'Repositories that were refused, each once while a part of the database was away.',
+    registers: this.#registers,
+  })
   readonly #lookUps = new Counter({
     name: 'commit_status_cache_lookups_total',
     help: 'What was looked for in memory.',
@@ -145,6 +150,10 @@ export class Prometheus implements Meter {
     this.#retentionRuns.inc({ result: isWhole ? 'done' : 'failed' })
     this.#retentionStatuses.inc({ result: 'removed' }, removed)
     this.#retentionStatuses.inc({ result: 'kept' }, kept)
+  }
+
+  repositoryRefused(): void {
+    this.#refusedRepositories.inc()
   }
 
   cacheLookup(cache: CacheName, hit: boolean): void {

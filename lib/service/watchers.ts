@@ -112,6 +112,7 @@ export class Watchers {
     if (!digests) return
     for (const [index, watched] of all.entries()) {
       const digest = digests[index]
+      if (digest === undefined) continue
       // At the first look nobody knows what the list was when the wait began.
       if (watched.digest !== digest) wake(watched)
       watched.digest = digest

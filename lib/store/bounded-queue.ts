@@ -22,25 +22,39 @@ interface Alone {
   readonly alone: unknown
 }
 
+/** What waits in all queues that share the bounds. */
+export class Backlog {
+  changes = 0
+  size = 0
+  isOverloaded = false
+}
+
 /** Changes that wait for their turn, in their order. */
 export class BoundedQueue<S extends Shared, A extends Alone> {
   readonly #medium: string
   readonly #logger: Logger
   readonly #facts: Readonly<Record<string, string>>
   readonly #bounds: QueueBounds
+  readonly #backlog: Backlog
   readonly #waiting: (S | A)[] = []
-  #size = 0
-  #isOverloaded = false
 
   /**
    * @param medium what they wait for, in words
    * @param facts what is logged besides
+   * @param backlog of all queues that share the bounds
    */
-  constructor(medium: string, logger: Logger, facts: Readonly<Record<string, string>> = {}, bounds = BOUNDS) {
+  constructor(
+    medium: string,
+    logger: Logger,
+    facts: Readonly<Record<string, string>> = {},
+    bounds = BOUNDS,
+    backlog = new Backlog(),
+  ) {
     this.#medium = medium
     this.#logger = logger
     this.#facts = facts
     this.#bounds = bounds
+    this.#backlog = backlog
   }
 
   get length(): number {
@@ -54,16 +68,18 @@ export class BoundedQueue<S extends Shared, A extends Alone> {
 
   /** @throws StoreOverloaded past the bounds, which is logged once until nothing waits any more */
   push(change: S | A): void {
-    const size = isAlone(change) ? 0 : change.size
-    const { length: waiting } = this.#waiting
-    if (waiting >= this.#bounds.changes || this.#size + size > this.#bounds.size) {
+    const backlog = this.#backlog
+    const { changes: waiting } = backlog
+    const size = backlog.size + sizeOf(change)
+    if (waiting >= this.#bounds.changes || size > this.#bounds.size) {
       const message = `too many changes wait for the ${this.#medium}`
-      if (!this.#isOverloaded) this.#logger.warn({ ...this.#facts, waiting }, `${message}: more are refused`)
-      this.#isOverloaded = true
+      if (!backlog.isOverloaded) this.#logger.warn({ ...this.#facts, waiting }, `${message}: more are refused`)
+      backlog.isOverloaded = true
       throw new StoreOverloaded(message)
     }
     this.#waiting.push(change)
-    this.#size += size
+    backlog.changes++
+    backlog.size = size
   }
 
   /**
@@ -79,23 +95,34 @@ export class BoundedQueue<S extends Shared, A extends Alone> {
       if (isAlone(change)) {
         if (together.length + skipped.length > 0) break
         this.#waiting.shift()
+        this.#taken([change])
         return change
       }
       if (mayGo && !mayGo(change)) skipped.push(change)
       else together.push(change)
     }
-    if (this.#waiting.length === 0) this.#isOverloaded = false
     if (together.length === 0) return undefined
     this.#waiting.splice(0, together.length + skipped.length, ...skipped)
-    for (const { size } of together) this.#size -= size
+    this.#taken(together)
     return together
   }
 
   /** Takes all. */
   clear(): (S | A)[] {
-    this.#size = 0
-    return this.#waiting.splice(0)
+    const all = this.#waiting.splice(0)
+    this.#taken(all)
+    return all
   }
+
+  #taken(changes: readonly (S | A)[]): void {
+    this.#backlog.changes -= changes.length
+    for (const change of changes) this.#backlog.size -= sizeOf(change)
+    if (this.#backlog.changes === 0) this.#backlog.isOverloaded = false
+  }
+}
+
+function sizeOf(change: Shared | Alone): number {
+  return isAlone(change) ? 0 : change.size
 }
 
 function isAlone<A extends Alone>(change: Shared | A): change is A {

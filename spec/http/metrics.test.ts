@@ -225,11 +225,11 @@ t.test('The pages have every metric, with its labels', async (t) => {
   t.strictSame(rows.sort(), there.sort())
 })
 
-t.test('A fence of the store is counted', async (t) => {
+t.test('A fence of the store is counted, and a repository that it refused', async (t) => {
   const meter = new Prometheus({ version: '1.2.3' })
   meter.storeFenced()
-  t.equal(
-    samplesOf((await meter.read()).text).find(({ name }) => name === 'commit_status_store_fences_total')?.value,
-    1,
-  )
+  meter.repositoryRefused()
+  const samples = samplesOf((await meter.read()).text)
+  for (const name of ['commit_status_store_fences_total', 'commit_status_store_refused_repositories_total'])
+    t.equal(samples.find((sample) => sample.name === name)?.value, 1)
 })

@@ -57,3 +57,26 @@ export function rowOfKey<K, Row extends { readonly at: string }>(
   const found = new Map(rows.map((row) => [keys[Number(row.at) - 1], row]))
   return (key) => found.get(key)
 }
+
+/** Looks up as `batchLoader` does, keys of one group together and groups side by side. */
+export function groupedLoader<K, A>(
+  find: (keys: readonly K[]) => Promise<(key: K) => A>,
+  groupOf: (key: K) => string,
+): Pick<BatchLoader<K, A>, 'load'> {
+  /** Those that somebody waits for. */
+  const groups = new Map<string, { readonly loader: BatchLoader<K, A>; waiting: number }>()
+  return {
+    async load(key) {
+      const name = groupOf(key)
+      const group = groups.get(name) ?? { loader: batchLoader(find), waiting: 0 }
+      groups.set(name, group)
+      group.waiting++
+      try {
+        return await group.loader.load(key)
+      } finally {
+        group.waiting--
+        if (group.waiting === 0) groups.delete(name)
+      }
+    },
+  }
+}

@@ -1,7 +1,8 @@
 import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
+import { StoreFenced } from '../../errors.js'
 import type { Logger } from '../../contracts/logger.js'
-import { Connection } from './connection.js'
+import { Connection, type ConnectionState } from './connection.js'
 import { DatabaseFailure } from './database-failure.js'
 
 /** Connections of one instance at most. */
@@ -22,12 +23,6 @@ const CLOSE_MILLISECONDS = 1_000
 const HANDSHAKE = `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now,
   current_setting('transaction_read_only') AS read_only`
 
-/** What is known of a connection. */
-interface State {
-  offset: number
-  readOnly: boolean
-}
-
 /**
  * The connections to a database; the one place where `pg` is used. Those that may be as bad as one that failed are
  * replaced, and a server that only reads is none.
@@ -35,14 +30,17 @@ interface State {
 export class ConnectionPool {
   readonly #config: pg.PoolConfig
   readonly #logger: Logger
-  readonly #states = new WeakMap<pg.ClientBase, State>()
+  readonly #states = new WeakMap<pg.ClientBase, ConnectionState>()
   readonly #clients = new Set<pg.Client>()
   readonly #dedicated = new Set<pg.Client>()
   readonly #pools = new Set<Promise<void>>()
   #pool: pg.Pool
 
-  /** @param url of a database, as `pg` takes it */
-  constructor(url: string, logger: Logger) {
+  /**
+   * @param url of a database, as `pg` takes it
+   * @param statementMilliseconds after which the server ends a statement
+   */
+  constructor(url: string, logger: Logger, statementMilliseconds = STATEMENT_MILLISECONDS) {
     this.#logger = logger
     this.#config = {
       connectionString: url,
@@ -50,7 +48,7 @@ export class ConnectionPool {
       max: MAX_CONNECTIONS,
       connectionTimeoutMillis: CONNECT_MILLISECONDS,
       idleTimeoutMillis: IDLE_MILLISECONDS,
-      statement_timeout: STATEMENT_MILLISECONDS,
+      statement_timeout: statementMilliseconds,
       query_timeout: STATEMENT_MILLISECONDS,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MILLISECONDS,
       keepAlive: true,
@@ -60,7 +58,7 @@ export class ConnectionPool {
   }
 
   /**
-   * Does a piece of work on a connection.
+   * Does a piece of work on a connection; StoreFenced is thrown by none that has begun.
    * @param milliseconds how long each statement may take
    */
   async use<T>(work: (connection: Connection) => Promise<T>, milliseconds: number): Promise<T> {
@@ -73,7 +71,7 @@ export class ConnectionPool {
       return result
     } catch (error) {
       // In the middle of something: a new one is sure to be in no transaction.
-      client?.release(true)
+      client?.release(!(error instanceof StoreFenced))
       if (error instanceof DatabaseFailure && error.classification.resetPool && pool === this.#pool) {
         this.#pool = this.#newPool()
         this.#discard(pool)
@@ -160,8 +158,11 @@ export class ConnectionPool {
   }
 
   /** @throws DatabaseFailure for a server that takes no writes: what it shows may be old */
-  async #handshake(client: pg.Client): Promise<State> {
-    const state: State = { offset: 0, readOnly: false }
+  async #handshake(client: pg.Client): Promise<ConnectionState> {
+    const state: ConnectionState = { offset: 0, readOnly: false, warnings: [] }
+    client.on('notice', ({ severity, message }) => {
+      if (severity === 'WARNING') state.warnings.splice(0, 1, message ?? '')
+    })
     // Since PostgreSQL 14 a server says so when it becomes one that only reads, before the end of the next answer.
     client.connection.on(
       'parameterStatus',
@@ -180,7 +181,7 @@ export class ConnectionPool {
     return state
   }
 
-  #stateOf(client: pg.ClientBase): State {
+  #stateOf(client: pg.ClientBase): ConnectionState {
     const state = this.#states.get(client)
     /* c8 ignore next -- nobody gets a connection without a handshake */
     if (!state) throw new Error('a connection without a handshake')

@@ -17,19 +17,25 @@ export interface Client {
   }): Promise<{ rows: unknown[]; rowCount: number | null }>
 }
 
+/** What is known of a connection. */
+export interface ConnectionState {
+  /** Milliseconds by which the server's clock is ahead of `performance.now()`, rather too few than too many. */
+  offset: number
+  readOnly: boolean
+  /** What the server has warned of last, if it has. */
+  readonly warnings: string[]
+}
+
 /** A connection, for as long as a piece of work has it. */
 export class Connection {
   readonly #client: Client
-  /** Milliseconds by which the server's clock is ahead of `performance.now()`, rather too few than too many. */
-  readonly #offset: number
-  readonly #isReadOnly: () => boolean
+  readonly #state: ConnectionState
   readonly #milliseconds: number
 
   /** @param milliseconds how long each statement may take */
-  constructor(client: Client, state: { readonly offset: number; readonly readOnly: boolean }, milliseconds: number) {
+  constructor(client: Client, state: ConnectionState, milliseconds: number) {
     this.#client = client
-    this.#offset = state.offset
-    this.#isReadOnly = () => state.readOnly
+    this.#state = state
     this.#milliseconds = milliseconds
   }
 
@@ -54,9 +60,22 @@ export class Connection {
     await this.#send({ text })
   }
 
+  /**
+   * Ends a transaction over several nodes. One that did not hear of the end warns alone: until it has, what it was to
+   * change is not seen.
+   * @throws DatabaseFailure
+   */
+  async commit(): Promise<void> {
+    const { warnings } = this.#state
+    warnings.length = 0
+    await this.command('COMMIT')
+    const [warning] = warnings
+    if (warning !== undefined) throw DatabaseFailure.unfinished(warning)
+  }
+
   /** The server's time when nobody waits for a statement that is sent now any more, ISO 8601. */
   get tooLate(): string {
-    return new Date(performance.now() + this.#offset + this.#milliseconds).toISOString()
+    return new Date(performance.now() + this.#state.offset + this.#milliseconds).toISOString()
   }
 
   async #send(config: {
@@ -67,7 +86,7 @@ export class Connection {
     try {
       const result = await this.#client.query({ ...config, query_timeout: this.#milliseconds })
       // What a server that has lost its role says may be old.
-      if (this.#isReadOnly()) throw DatabaseFailure.readOnly()
+      if (this.#state.readOnly) throw DatabaseFailure.readOnly()
       return result
     } catch (cause) {
       throw DatabaseFailure.of(cause, true)

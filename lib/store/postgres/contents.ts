@@ -11,10 +11,10 @@ import type { Statement } from './connection.js'
 import { DatabaseFailure } from './database-failure.js'
 import type { PostgresDatabase } from './database.js'
 import { PostgresMerge } from './merge.js'
-import { PAGE_ROWS } from './lists.js'
+import { PAGE_ROWS } from './list-statements.js'
 import { REMOVE_SAME } from './statuses.js'
 import { COLUMNS, STATUS, values, type StatusRow } from './status-columns.js'
-import { fromRow, repositoryKey } from './status-rows.js'
+import { fromRow, repositoryKey, repositoryText } from './status-rows.js'
 
 /** Reads by a cursor, not key by key: a database that spreads keys by hash would sort all of them for each page. */
 const DECLARE: Statement = {
@@ -73,6 +73,7 @@ export class PostgresContents implements StoreContents {
     // Not twice: nobody would know how many there were.
     return await this.#database.change(REMOVE_SAME, [repositoryKey(repository), ...values(STATUS, statuses)], {
       once: true,
+      repositories: [repositoryText(repository)],
     })
   }
 

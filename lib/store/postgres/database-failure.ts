@@ -49,7 +49,8 @@ export class DatabaseFailure extends Error {
     // The message alone: what `pg` adds to its errors leads to the connection, and so to its password.
     const message = [errorMessage(cause), codeOf(cause)].filter((part) => part !== undefined && part !== '').join(', ')
     if (state === undefined) return new DatabaseFailure(message, state, { ...RESET_POOL, outcomeUnknown: sent })
-    return new DatabaseFailure(message, state, CLASSIFICATIONS.find(([pattern]) => pattern.test(state))?.[1] ?? FATAL)
+    const meaning = CLASSIFICATIONS.find(([pattern]) => pattern.test(state))?.[1] ?? FATAL
+    return new DatabaseFailure(message, state, isOfAnother(cause, state) ? { ...meaning, resetPool: false } : meaning)
   }
 
   /** The server only reads. */
@@ -62,10 +63,20 @@ export class DatabaseFailure extends Error {
     return new DatabaseFailure('the server took too long to begin', undefined, RESET_POOL)
   }
 
+  /** A transaction has been committed, but not on every node. */
+  static unfinished(warning: string): DatabaseFailure {
+    return new DatabaseFailure(`not on every node: ${warning}`, undefined, { ...FATAL, outcomeUnknown: true })
+  }
+
   /** A value that the database does not take: the fault is in what was sent. */
   get isOfData(): boolean {
     return this.state !== undefined && /^2[23]/.test(this.state)
   }
+}
+
+/** Whether a server that goes on itself says so of one behind it: else it would end the connection. */
+function isOfAnother(error: unknown, state: string): boolean {
+  return /^(?:08|57P)/.test(state) && error instanceof Error && 'severity' in error && error.severity === 'ERROR'
 }
 
 /** Only what the server says has a severity; errors of the system have codes too. */

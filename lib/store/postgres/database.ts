@@ -11,6 +11,9 @@ const LONG_MILLISECONDS = 60_000
 /** How long is tried altogether; a request waits no longer. */
 const DEADLINE_MILLISECONDS = 5_000
 
+/** How long a statement may take at a server that asks others: it says itself that they do not answer. */
+const SHARD_MILLISECONDS = STATEMENT_MILLISECONDS - 500
+
 /** The longest wait while the database is known not to do its work. */
 const FAIL_FAST_MILLISECONDS = 1_000
 
@@ -25,6 +28,16 @@ export interface RetryPolicy {
   readonly statementMilliseconds?: number
   /** Forbids to send it again when it may have been done: a change of somebody else may have followed it. */
   readonly once?: boolean
+  /** Whose statuses are meant, as `repositoryText` writes them. */
+  readonly repositories?: readonly string[]
+}
+
+/** Knows where the statuses of a repository cannot be read or changed at the moment. */
+export interface ShardGuard {
+  /** Rejects with StoreFenced where that is so for one of them; `undefined` where all is well. */
+  check(repositories: readonly string[]): Promise<void> | undefined
+  /** To be called when that has failed, for whatever reason. */
+  failed(repositories: readonly string[]): void
 }
 
 /** What was there at one moment. */
@@ -41,6 +54,7 @@ export interface Snapshot {
  */
 export class PostgresDatabase {
   readonly #pool: ConnectionPool
+  readonly #guard: ShardGuard | undefined
   #running = 0
   #keptOpen = 0
   #whenIdle: (() => void) | undefined
@@ -49,9 +63,18 @@ export class PostgresDatabase {
   /** Set while the database is known not to do its work, which has been logged: then one short try is enough. */
   failFast = false
 
-  /** @param url of a database, as `pg` takes it */
-  constructor(url: string, logger: Logger) {
-    this.#pool = new ConnectionPool(url, logger)
+  /**
+   * @param url of a database, as `pg` takes it
+   * @param guard of what is on other nodes behind it: what is said of these comes before the patience is over
+   */
+  constructor(url: string, logger: Logger, guard?: ShardGuard) {
+    this.#pool = new ConnectionPool(url, logger, guard && SHARD_MILLISECONDS)
+    this.#guard = guard
+  }
+
+  /** Whether the statuses of repositories are on different nodes: then a statement asks about one of them. */
+  get isSharded(): boolean {
+    return this.#guard !== undefined
   }
 
   get isClosed(): boolean {
@@ -69,19 +92,21 @@ export class PostgresDatabase {
       milliseconds = DEADLINE_MILLISECONDS,
       statementMilliseconds: statement = STATEMENT_MILLISECONDS,
       once = false,
+      repositories = [],
     }: RetryPolicy = {},
   ): Promise<T> {
     if (this.#closed && this.#keptOpen === 0) throw new StoreUnavailable('the store is closed')
     this.#running++
     try {
       const maxMilliseconds = this.failFast ? FAIL_FAST_MILLISECONDS : Infinity
-      return await this.#retry(work, {
+      if (this.#guard) await this.#guard.check(repositories)
+      return await this.#retry(this.#guarded(work, repositories), {
         milliseconds: Math.min(milliseconds, maxMilliseconds),
         statementMilliseconds: Math.min(statement, maxMilliseconds),
         once,
       })
     } catch (error) {
-      throw this.#inStoreWords(error)
+      throw this.#inStoreWords(error, repositories)
       /* c8 ignore next -- V8 counts a way out of the catch that there is not */
     } finally {
       this.#ended()
@@ -104,6 +129,19 @@ export class PostgresDatabase {
     }
   }
 
+  /** Those of these repositories whose statuses can be read at the moment, as far as is known. */
+  async usable(repositories: readonly string[]): Promise<string[]> {
+    const usable: string[] = []
+    for (const repository of repositories) {
+      const isRefused = await this.#guard?.check([repository])?.then(
+        () => false,
+        () => true,
+      )
+      if (isRefused !== true) usable.push(repository)
+    }
+    return usable
+  }
+
   /** The rows of one statement that may be sent twice. */
   async query<Row>(statement: Statement, values: readonly unknown[], patience?: RetryPolicy): Promise<Row[]> {
     return await this.run(async (connection) => await connection.query<Row>(statement, values), patience)
@@ -114,31 +152,41 @@ export class PostgresDatabase {
     return await this.run(async (connection) => await connection.change(statement, values), patience)
   }
 
-  /** Does several statements that may take long, in a transaction that sees one moment: all or none. */
-  async transaction(work: (connection: Connection) => Promise<void>): Promise<void> {
+  /**
+   * Does several statements that may take long, in a transaction that sees one moment: all or none.
+   * @param repositories whose statuses they read or change, as `repositoryText` writes them
+   */
+  async transaction(
+    work: (connection: Connection) => Promise<void>,
+    repositories: readonly string[] = [],
+  ): Promise<void> {
     await this.run(
       async (connection) => {
         await connection.command('BEGIN ISOLATION LEVEL REPEATABLE READ')
         await connection.command(`SET LOCAL statement_timeout = ${LONG_MILLISECONDS}`)
         await work(connection)
-        await connection.command('COMMIT')
+        await connection.commit()
       },
-      { milliseconds: LONG_MILLISECONDS, statementMilliseconds: LONG_MILLISECONDS, once: true },
+      { milliseconds: LONG_MILLISECONDS, statementMilliseconds: LONG_MILLISECONDS, once: true, repositories },
     )
   }
 
   /**
    * Begins to read what is there at the first statement, over a connection of its own: each statement has its end, and
    * all of them together have none, however slowly they are asked for. To be closed.
+   * @param repository whose statuses are read, as `repositoryText` writes it
+   * @param milliseconds how long each statement may take
    * @throws StoreUnavailable
    */
-  async snapshot(): Promise<Snapshot> {
+  async snapshot(repository?: string, milliseconds = LONG_MILLISECONDS): Promise<Snapshot> {
     if (this.#closed) throw new StoreUnavailable('the store is closed')
+    const repositories = repository === undefined ? [] : [repository]
     const inStoreWords = (error: unknown): never => {
-      throw this.#inStoreWords(error)
+      throw this.#inStoreWords(error, repositories)
     }
+    await this.#guard?.check(repositories)
     const { connection, close } = await this.#pool
-      .dedicated('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', LONG_MILLISECONDS)
+      .dedicated('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', milliseconds)
       .catch(inStoreWords)
     return {
       query: async (statement, values) => await connection.query<never>(statement, values).catch(inStoreWords),
@@ -155,7 +203,7 @@ export class PostgresDatabase {
 
   async #retry<T>(
     work: (connection: Connection) => Promise<T>,
-    patience: Required<RetryPolicy>,
+    patience: Required<Omit<RetryPolicy, 'repositories'>>,
     end = performance.now() + patience.milliseconds,
     attempt = 0,
   ): Promise<T> {
@@ -176,13 +224,27 @@ export class PostgresDatabase {
     return await this.#retry(work, patience, end, attempt + 1)
   }
 
+  /** Work that is looked at once more when it has its connection, for which it may have waited. */
+  #guarded<T>(
+    work: (connection: Connection) => Promise<T>,
+    repositories: readonly string[],
+  ): (connection: Connection) => Promise<T> {
+    const guard = this.#guard
+    if (!guard) return work
+    return async (connection) => {
+      await guard.check(repositories)
+      return await work(connection)
+    }
+  }
+
   #ended(): void {
     this.#running--
     if (this.#running === 0) this.#whenIdle?.()
   }
 
-  #inStoreWords(error: unknown): unknown {
+  #inStoreWords(error: unknown, repositories: readonly string[]): unknown {
     if (!(error instanceof DatabaseFailure) || error.isOfData) return error
+    this.#guard?.failed(repositories)
     const Kind = this.failFast ? StoreFenced : StoreUnavailable
     return new Kind(`the database cannot be used: ${error.message}`, { cause: error })
   }

@@ -5,7 +5,7 @@ import { batchLoader, type BatchLoader } from './batch-loader.js'
 import type { Connection, Statement } from './connection.js'
 import type { PostgresDatabase, Snapshot } from './database.js'
 import type { ReportRow } from './status-rows.js'
-import type { PostgresWriter } from './writer.js'
+import type { Writers } from './writers.js'
 
 interface GrantRow {
   readonly owner: Buffer
@@ -81,12 +81,12 @@ WHERE owner = $1 AND repository = $2`,
 /** Read from the database each time: what another instance has taken back gives nothing any more. */
 export class PostgresGrants implements GrantStore {
   readonly #database: PostgresDatabase
-  readonly #writer: PostgresWriter<ReportRow, SavedStatus>
+  readonly #writers: Writers<ReportRow, SavedStatus>
   readonly #grants: BatchLoader<Required<GrantKey>, readonly Grant[]>
 
-  constructor(database: PostgresDatabase, writer: PostgresWriter<ReportRow, SavedStatus>) {
+  constructor(database: PostgresDatabase, writers: Writers<ReportRow, SavedStatus>) {
     this.#database = database
-    this.#writer = writer
+    this.#writers = writers
     this.#grants = batchLoader(async (keys) => {
       const grants = await this.#of(keys)
       return (key) => grants.filter((grant) => isOf(key, grant))
@@ -127,7 +127,7 @@ export class PostgresGrants implements GrantStore {
   }
 
   async #change(statement: Statement, values: readonly unknown[]): Promise<number> {
-    return await this.#writer.applyAlone(async () => await this.#database.change(statement, values))
+    return await this.#writers.applyAlone([], async () => await this.#database.change(statement, values))
   }
 }
 

@@ -21,6 +21,7 @@ const PATIENCE = { milliseconds: 2_000, statementMilliseconds: 2_000 } satisfies
 /** Knows whether the database takes writes: by those that are made, and by one of its own when there are none. */
 export class Health {
   readonly #database: PostgresDatabase
+  readonly #statuses: PostgresDatabase
   readonly #logger: Logger
   readonly #meter: Meter
   readonly #slot = Math.floor(Math.random() * SLOTS)
@@ -30,8 +31,10 @@ export class Health {
   #written = true
   #probing = false
 
-  constructor(database: PostgresDatabase, logger: Logger, meter: Meter) {
+  /** @param statuses the same database, or the same over other connections */
+  constructor(database: PostgresDatabase, statuses: PostgresDatabase, logger: Logger, meter: Meter) {
     this.#database = database
+    this.#statuses = statuses
     this.#logger = logger
     this.#meter = meter
     this.#timer = setInterval(() => void this.#probe(), INTERVAL_MILLISECONDS).unref()
@@ -47,7 +50,7 @@ export class Health {
     this.#written = true
     if (this.#unavailableReason === undefined) return
     this.#unavailableReason = undefined
-    this.#database.failFast = false
+    this.#setFailFast(false)
     this.#logger.warn({ ms: Math.round(performance.now() - this.#since) }, 'the database takes writes again')
   }
 
@@ -59,11 +62,21 @@ export class Health {
       this.#logger.error({ reason: errorMessage(error) }, 'the database takes no writes: reports are refused')
     }
     this.#unavailableReason = errorMessage(error)
-    this.#database.failFast = true
+    this.#setFailFast(true)
+  }
+
+  /** Looks now: something has failed that may have other reasons. */
+  look(): void {
+    this.#written = false
+    void this.#probe()
   }
 
   close(): void {
     clearInterval(this.#timer)
+  }
+
+  #setFailFast(failFast: boolean): void {
+    for (const database of [this.#database, this.#statuses]) database.failFast = failFast
   }
 
   async #probe(): Promise<void> {

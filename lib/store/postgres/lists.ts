@@ -12,11 +12,11 @@ import {
   type SerialisedList,
   type StatusText,
 } from '../../domain/status-list.js'
-import { batchLoader, type BatchLoader } from './batch-loader.js'
-import type { Statement } from './connection.js'
+import { batchLoader, groupedLoader, type BatchLoader } from './batch-loader.js'
 import type { PostgresDatabase, Snapshot } from './database.js'
 import { ListCache, type CacheEntry } from './list-cache.js'
-import { COLUMNS, digestExpression, type StatusRow } from './status-columns.js'
+import { DIGESTS, DIGESTS_OVER_SHARDS, LISTS, LISTS_OF_ONE, PAGE, PAGE_OF, PAGE_ROWS } from './list-statements.js'
+import type { StatusRow } from './status-columns.js'
 import { fromRow, repositoryKey, repositoryText } from './status-rows.js'
 
 /** The most rows of a list that is read together with others. One with more is read by itself. */
@@ -28,53 +28,10 @@ const MAX_READS = 4
 /** Lists at a time that are too large for the memory: each has a connection for as long as its client reads. */
 const MAX_LARGE_LISTS = 8
 
-/**
- * Rows of each commit: none if its digest equals `known`, or if both are empty; one with a null digest if its last
- * status has gone; else one for each status. Each commit is looked up apart: with `sha = ANY (…)`, or without the
- * inner order, PostgreSQL may think that reading the whole repository is as good. Names, commits and digests are texts
- * with commas between, which none of them has: `pg` takes longer to write arrays than for all the rest.
- */
-export const LISTS: Statement = {
-  name: 'lists',
-  text: `SELECT c.at, d.digest, s.*
-FROM unnest(string_to_array($1, ' '), string_to_array($2, ' '), string_to_array($3, ' ', '')) WITH ORDINALITY
-  AS c (in_repository, commit, known, at)
-CROSS JOIN LATERAL (SELECT ${digestExpression('f')} AS digest FROM (SELECT * FROM commit_status.statuses
-  WHERE repository = convert_to(c.in_repository, 'UTF8') AND sha = decode(c.commit, 'hex')
-  ORDER BY context LIMIT $4) AS f) AS d
-LEFT JOIN LATERAL (SELECT ${COLUMNS} FROM commit_status.statuses
-  WHERE repository = convert_to(c.in_repository, 'UTF8') AND sha = decode(c.commit, 'hex')
-  ORDER BY context LIMIT $4) AS s ON true
-WHERE d.digest IS DISTINCT FROM c.known ORDER BY c.at, s.context`,
-}
-
-/** The digest of a commit without statuses is null. */
-const DIGESTS: Statement = {
-  name: 'digests',
-  text: `SELECT c.at, (SELECT ${digestExpression('s')}
-  FROM commit_status.statuses AS s WHERE s.repository = c.in_repository AND s.sha = c.commit) AS digest
-FROM unnest($1::bytea[], $2::bytea[]) WITH ORDINALITY AS c (in_repository, commit, at)`,
-}
-
-/** Rows that are read at a time. */
-export const PAGE_ROWS = 500
-
-const PAGE: Statement = {
-  name: 'page',
-  text: `SELECT ${COLUMNS} FROM commit_status.statuses WHERE repository = $1 AND (sha, context) > ($2, $3)
-ORDER BY sha, context LIMIT ${PAGE_ROWS}`,
-}
-
-const PAGE_OF: Statement = {
-  name: 'page-of-commit',
-  text: `SELECT ${COLUMNS} FROM commit_status.statuses WHERE repository = $1 AND sha = $2 AND context > $3
-ORDER BY context LIMIT ${PAGE_ROWS}`,
-}
-
 /** Reads lists: small ones of several requests together, large ones in pages of one moment. */
 export class PostgresLists {
   readonly #database: PostgresDatabase
-  readonly #lists: BatchLoader<AskedList, FoundRows>
+  readonly #lists: Pick<BatchLoader<AskedList, FoundRows>, 'load'>
   readonly #cache: ListCache
   readonly #reads = new Semaphore(MAX_READS, Infinity)
   readonly #largeLists = new Semaphore(MAX_LARGE_LISTS, 0)
@@ -83,7 +40,8 @@ export class PostgresLists {
   constructor(database: PostgresDatabase, meter: Meter, cacheBytes: number) {
     this.#database = database
     this.#cache = new ListCache(cacheBytes, meter)
-    this.#lists = batchLoader(async (keys) => await this.#find(keys))
+    const find = async (keys: readonly AskedList[]): Promise<(asked: AskedList) => FoundRows> => await this.#find(keys)
+    this.#lists = database.isSharded ? groupedLoader(find, ({ repository }) => repository.escaped) : batchLoader(find)
   }
 
   async list(repository: RepositoryName, commit: ObjectId): Promise<StoredStatus[]> {
@@ -116,7 +74,7 @@ export class PostgresLists {
     // One connection for each; those that wait do so for milliseconds.
     await this.#reads.enter()
     try {
-      const snapshot = await this.#database.snapshot()
+      const snapshot = await this.#database.snapshot(repositoryText(repository))
       try {
         for await (const rows of pagesOf(snapshot, repository, commit)) yield rows.map(fromRow)
       } finally {
@@ -127,7 +85,8 @@ export class PostgresLists {
     }
   }
 
-  async digests(commits: readonly CommitKey[]): Promise<readonly string[]> {
+  async digests(commits: readonly CommitKey[]): Promise<readonly (string | undefined)[]> {
+    if (this.#database.isSharded) return await this.#digestsOverShards(commits)
     const rows = await this.#database.query<{ at: string; digest: string | null }>(DIGESTS, [
       commits.map(({ repository }) => repositoryKey(repository)),
       commits.map(({ commit }) => Buffer.from(commit.hex, 'hex')),
@@ -137,8 +96,27 @@ export class PostgresLists {
     return commits.map((_, index) => digests.get(index + 1) ?? '')
   }
 
+  /** `undefined` for commits whose shard is away. */
+  async #digestsOverShards(commits: readonly CommitKey[]): Promise<readonly (string | undefined)[]> {
+    const names = [...new Set(commits.map(({ repository }) => repositoryText(repository)))]
+    const there = new Set(await this.#database.usable(names))
+    const asked = commits.filter(({ repository }) => there.has(repositoryText(repository)))
+    const rows = await this.#database.query<{ repository: Buffer; sha: Buffer; digest: string }>(
+      DIGESTS_OVER_SHARDS,
+      [[...there].map((name) => Buffer.from(name)), asked.map(({ commit }) => Buffer.from(commit.hex, 'hex'))],
+      { repositories: [...there] },
+    )
+    const digests = new Map(
+      rows.map(({ repository, sha, digest }) => [`${repository.toString()}${sha.toString('hex')}`, digest]),
+    )
+    return commits.map(({ repository, commit }) => {
+      const name = repositoryText(repository)
+      return there.has(name) ? (digests.get(`${name}${commit.hex}`) ?? '') : undefined
+    })
+  }
+
   async *scan(repository: RepositoryName, commit?: ObjectId): AsyncGenerator<StoredStatus> {
-    const snapshot = await this.#database.snapshot()
+    const snapshot = await this.#database.snapshot(repositoryText(repository))
     try {
       for await (const rows of pagesOf(snapshot, repository, commit)) yield* rows.map(fromRow)
     } finally {
@@ -162,7 +140,7 @@ export class PostgresLists {
     await reads.enter()
     let snapshot: Snapshot | undefined
     try {
-      snapshot = await this.#database.snapshot()
+      snapshot = await this.#database.snapshot(repositoryText(repository))
       const all = await wholeOf(snapshot, repository, commit)
       if (all) {
         snapshot.close()
@@ -192,12 +170,21 @@ export class PostgresLists {
   async #find(lists: readonly AskedList[]): Promise<(asked: AskedList) => FoundRows> {
     const asked = new Map(lists.map((list) => [list.question, list]))
     const each = [...asked.values()]
-    const rows = await this.#database.query<ListRow>(LISTS, [
-      each.map(({ repository }) => repositoryText(repository)).join(' '),
-      each.map(({ commit }) => commit.hex).join(' '),
-      each.map(({ cached }) => cached?.digest ?? '').join(' '),
-      FEW_ROWS + 1,
-    ])
+    const names = each.map(({ repository }) => repositoryText(repository))
+    const [name = ''] = names
+    const [statement, repositories] = this.#database.isSharded
+      ? [LISTS_OF_ONE, Buffer.from(name)]
+      : [LISTS, names.join(' ')]
+    const rows = await this.#database.query<ListRow>(
+      statement,
+      [
+        repositories,
+        each.map(({ commit }) => commit.hex).join(' '),
+        each.map(({ cached }) => cached?.digest ?? '').join(' '),
+        FEW_ROWS + 1,
+      ],
+      { repositories: [name] },
+    )
     const questions = [...asked.keys()]
     const found = new Map<string, { readonly digest: string; readonly rows: StatusRow[] }>()
     for (const row of rows) {

@@ -6,10 +6,10 @@ import type { Connection, Statement } from './connection.js'
 import type { PostgresDatabase, Snapshot } from './database.js'
 import { grantsOn, mergeGrants } from './grants.js'
 import { bumpVersionFrom, versionOf } from './repository-versions.js'
-import { PAGE_ROWS } from './lists.js'
+import { PAGE_ROWS } from './list-statements.js'
 import { REMOVE_SAME } from './statuses.js'
 import { arrays, COLUMNS, STATUS, values, type StatusRow } from './status-columns.js'
-import { fromRow, keyOf, repositoryKey } from './status-rows.js'
+import { fromRow, keyOf, repositoryKey, repositoryText } from './status-rows.js'
 
 const FIND: Statement = {
   name: 'find-statuses',
@@ -82,12 +82,15 @@ export class PostgresMerge implements RepositoryMerge {
   async commit(): Promise<void> {
     const beginning = await this.#beginning
     const merged = [...this.#statuses.values()].sort(inOrder)
-    await this.#database.transaction(async (connection) => {
-      await bumpVersionFrom(connection, this.#repository, beginning.change)
-      for (let start = 0; start < merged.length; start += PAGE_ROWS)
-        await this.#put(connection, merged.slice(start, start + PAGE_ROWS))
-      await mergeGrants(connection, [...this.#grants.values()], beginning.grants)
-    })
+    await this.#database.transaction(
+      async (connection) => {
+        await bumpVersionFrom(connection, this.#repository, beginning.change)
+        for (let start = 0; start < merged.length; start += PAGE_ROWS)
+          await this.#put(connection, merged.slice(start, start + PAGE_ROWS))
+        await mergeGrants(connection, [...this.#grants.values()], beginning.grants)
+      },
+      [repositoryText(this.#repository)],
+    )
   }
 
   async discard(): Promise<void> {
@@ -101,7 +104,7 @@ export class PostgresMerge implements RepositoryMerge {
   }
 
   async #begin(): Promise<Beginning> {
-    const snapshot = await this.#database.snapshot()
+    const snapshot = await this.#database.snapshot(repositoryText(this.#repository))
     try {
       return {
         snapshot,

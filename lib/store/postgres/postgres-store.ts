@@ -14,13 +14,21 @@ import { PostgresFailureBudget } from './failure-budget.js'
 import { moveGrants, PostgresGrants, removeGrants } from './grants.js'
 import { Health } from './health.js'
 import { bumpVersion } from './repository-versions.js'
+import { isDistributed } from './distribution.js'
 import { checkVersion } from './schema.js'
 import { saveReports } from './save-reports.js'
+import { Shards } from './shards.js'
 import { PostgresSignIns } from './sign-ins.js'
-import type { ReportRow } from './status-rows.js'
+import { repositoryText, type ReportRow } from './status-rows.js'
 import { moveStatuses, PostgresStatuses, removeStatuses } from './statuses.js'
 import { PostgresTokens } from './tokens.js'
-import { PostgresWriter } from './writer.js'
+import { oneWriter, RepositoryWriters, type Writers } from './writers.js'
+
+interface Databases {
+  readonly database: PostgresDatabase
+  readonly statuses: PostgresDatabase
+  readonly shards: Shards | undefined
+}
 
 /** A store in a database that speaks PostgreSQL's protocol; any number of instances may share one. */
 export class PostgresStore implements Store {
@@ -30,22 +38,28 @@ export class PostgresStore implements Store {
   readonly signIns: PostgresSignIns
   readonly contents: PostgresContents
   readonly #database: PostgresDatabase
-  readonly #writer: PostgresWriter<ReportRow, SavedStatus>
+  /** Where the statuses are; over connections of its own where these are on other nodes. */
+  readonly #statuses: PostgresDatabase
+  readonly #shards: Shards | undefined
+  readonly #writers: Writers<ReportRow, SavedStatus>
   readonly #health: Health
   readonly #meter: Meter
   #closing: Promise<void> | undefined
 
-  private constructor(database: PostgresDatabase, logger: Logger, meter: Meter, shares: CacheShares) {
+  private constructor({ database, statuses, shards }: Databases, logger: Logger, meter: Meter, shares: CacheShares) {
     this.#database = database
+    this.#statuses = statuses
+    this.#shards = shards
     this.#meter = meter
-    this.#health = new Health(database, logger, meter)
-    this.#writer = new PostgresWriter(async (reports) => await this.#save(reports), logger)
-    this.statuses = new PostgresStatuses(database, this.#writer, meter, shares.lists)
-    this.tokens = new PostgresTokens(database, this.#writer)
-    this.grants = new PostgresGrants(database, this.#writer)
+    this.#health = new Health(database, statuses, logger, meter)
+    const save = async (reports: readonly ReportRow[]): Promise<(SavedStatus | Error)[]> => await this.#save(reports)
+    this.#writers = shards ? new RepositoryWriters(save, logger) : oneWriter(save, logger)
+    this.statuses = new PostgresStatuses(statuses, this.#writers, meter, shares.lists)
+    this.tokens = new PostgresTokens(database, this.#writers)
+    this.grants = new PostgresGrants(database, this.#writers)
     this.signIns = new PostgresSignIns(database)
-    this.contents = new PostgresContents(database)
-    meter.gauge('queuedChanges', () => this.#writer.waiting)
+    this.contents = new PostgresContents(statuses)
+    meter.gauge('queuedChanges', () => this.#writers.waiting)
     // Measurements are read most when something is wrong, and the rest of them are there all the same.
     meter.gauge('storeBytes', async () => await this.contents.bytes().catch(() => NaN))
   }
@@ -65,16 +79,18 @@ export class PostgresStore implements Store {
     const database = new PostgresDatabase(url, logger)
     try {
       await checkVersion(database)
+      const shards = (await database.run(isDistributed)) ? new Shards(database, logger, meter) : undefined
+      const statuses = shards ? new PostgresDatabase(url, logger, shards) : database
+      return new PostgresStore({ database, statuses, shards }, logger, meter, shares)
     } catch (error) {
       await database.close()
       throw error
     }
-    return new PostgresStore(database, logger, meter, shares)
   }
 
   async renameRepository(from: RepositoryName, to: RepositoryName): Promise<void> {
     if (from.full === to.full) return
-    await this.#alone(async (connection) => {
+    await this.#alone([from, to], async (connection) => {
       await bumpVersion(connection, from, to)
       await moveStatuses(connection, from, to)
       await moveGrants(connection, from, to)
@@ -82,7 +98,7 @@ export class PostgresStore implements Store {
   }
 
   async deleteRepository(name: RepositoryName): Promise<void> {
-    await this.#alone(async (connection) => {
+    await this.#alone([name], async (connection) => {
       await bumpVersion(connection, name)
       await removeStatuses(connection, name)
       await removeGrants(connection, name)
@@ -109,29 +125,40 @@ export class PostgresStore implements Store {
   }
 
   async #close(): Promise<void> {
-    await this.#writer.close()
+    await this.#writers.close()
     this.#health.close()
+    this.#shards?.close()
     await this.#database.close()
+    if (this.#statuses !== this.#database) await this.#statuses.close()
   }
 
-  async #alone(work: Parameters<PostgresDatabase['transaction']>[0]): Promise<void> {
-    await this.#writer.applyAlone(async () => {
-      await this.#database.transaction(work)
+  async #alone(
+    repositories: readonly RepositoryName[],
+    work: Parameters<PostgresDatabase['transaction']>[0],
+  ): Promise<void> {
+    await this.#writers.applyAlone(repositories, async () => {
+      await this.#statuses.transaction(work, repositories.map(repositoryText))
     })
   }
 
   async #save(reports: readonly ReportRow[]): Promise<(SavedStatus | Error)[]> {
     const begun = performance.now()
     try {
-      const saved = await saveReports(this.#database, reports)
+      const saved = await saveReports(this.#statuses, reports)
       this.#meter.batchWritten(reports.length, (performance.now() - begun) / 1000)
       const failure = saved.find((result) => result instanceof StoreUnavailable)
-      if (failure) this.#health.failed(failure)
+      if (failure) this.#failed(failure)
       else this.#health.written()
       return saved
     } catch (error) {
-      if (error instanceof StoreUnavailable) this.#health.failed(error)
+      if (error instanceof StoreUnavailable) this.#failed(error)
       throw error
     }
+  }
+
+  /** A report that a shard did not take says nothing of the others. */
+  #failed(error: StoreUnavailable): void {
+    if (this.#shards) this.#health.look()
+    else this.#health.failed(error)
   }
 }

@@ -2,26 +2,19 @@ import { ContextLimitReached } from '../../errors.js'
 import type { SavedStatus } from '../../contracts/records.js'
 import type { Connection, Statement } from './connection.js'
 import { DatabaseFailure } from './database-failure.js'
-import type { PostgresDatabase } from './database.js'
+import type { PostgresDatabase, RetryPolicy } from './database.js'
 import {
-  arrays,
-  COLUMNS,
-  INSERTED,
-  names,
-  PREVIOUS,
-  REPLACE,
-  REPORT,
-  values,
-  type PreviousRow,
-  type StatusRow,
-} from './status-columns.js'
+  byKey,
+  lockContextsOf,
+  rowKeyOf,
+  saveOnShard,
+  SAVED,
+  type LimitedReport,
+  type Limits,
+  type SavedRow,
+} from './save-on-shard.js'
+import { arrays, COLUMNS, INSERTED, names, REPLACE, REPORT, values } from './status-columns.js'
 import { fromRow, type ReportRow } from './status-rows.js'
-
-type SavedRow = { readonly repository: Buffer } & Pick<
-  StatusRow,
-  'sha' | 'context' | 'id' | 'created_at' | 'updated_at' | 'pending_since'
-> &
-  (PreviousRow | { readonly previous_state: null })
 
 /**
  * What was there before is kept in the row: `RETURNING` shows only what is there now, and a look beforehand could miss
@@ -55,7 +48,7 @@ WHERE clock_timestamp() < $6::timestamptz
 ORDER BY repository, sha, context
 ON CONFLICT (repository, sha, context) DO UPDATE SET
   ${REPLACE}
-RETURNING repository, sha, context, id, created_at, updated_at, pending_since, ${PREVIOUS}`,
+RETURNING ${SAVED}`,
 }
 
 /** Held until the end of the transaction: what others have added by then, a statement that comes after it sees. */
@@ -71,13 +64,6 @@ const IN_TIME: Statement = { name: 'in-time', text: 'SELECT clock_timestamp() < 
  * An instance has two under way, and maybe some more that it has given up.
  */
 const MAX_STATEMENTS_AT_ONCE = 64
-
-interface Limits {
-  /** New contexts of one statement. */
-  readonly quota: number
-  /** Contexts of the commit, with them. */
-  readonly room: number
-}
 
 function share(maxContexts: number): Limits {
   const half = maxContexts / 2
@@ -96,9 +82,16 @@ export async function saveReports(
   database: PostgresDatabase,
   reports: readonly ReportRow[],
 ): Promise<(SavedStatus | Error)[]> {
-  const saved = await database.run(async (connection) => await save(connection, reports, share), { once: true })
+  const policy = { repositories: reports.map(({ repository }) => repository).slice(0, 1), once: true }
+  const saved = await database.run(
+    async (connection) =>
+      database.isSharded
+        ? await inTransaction(connection, async () => await saveOnShard(connection, limited(reports, share)))
+        : await save(connection, limited(reports, share)),
+    policy,
+  )
   const left = reports.filter((report) => !saved.has(rowKeyOf(report)))
-  const added = left.length > 0 ? await addContexts(database, left) : saved
+  const added = left.length > 0 ? await addContexts(database, left, policy) : saved
   return reports.map((row) => {
     const found = saved.get(rowKeyOf(row)) ?? (added instanceof Error ? added : added.get(rowKeyOf(row)))
     if (found instanceof Error) return found
@@ -110,27 +103,27 @@ export async function saveReports(
 async function addContexts(
   database: PostgresDatabase,
   reports: readonly ReportRow[],
+  policy: RetryPolicy,
 ): Promise<Map<string, SavedRow> | Error> {
   try {
+    const limits = limited(reports, (maxContexts) => ({ quota: maxContexts, room: maxContexts }))
     return await database.run(
-      async (connection) => {
-        await connection.command('BEGIN ISOLATION LEVEL READ COMMITTED')
-        await connection.query(LOCK, [])
-        const { tooLate } = connection
-        const rows = await save(
-          connection,
-          reports,
-          (maxContexts) => ({ quota: maxContexts, room: maxContexts }),
-          tooLate,
-        )
-        if (rows.size < reports.length) {
-          const [row] = await connection.query<{ in_time: boolean }>(IN_TIME, [tooLate])
-          if (!row?.in_time) throw DatabaseFailure.tooLate()
-        }
-        await connection.command('COMMIT')
-        return rows
-      },
-      { once: true },
+      async (connection) =>
+        await inTransaction(connection, async () => {
+          if (database.isSharded) {
+            await lockContextsOf(connection, reports)
+            return await saveOnShard(connection, limits)
+          }
+          await connection.query(LOCK, [])
+          const { tooLate } = connection
+          const rows = await save(connection, limits, tooLate)
+          if (rows.size < reports.length) {
+            const [row] = await connection.query<{ in_time: boolean }>(IN_TIME, [tooLate])
+            if (!row?.in_time) throw DatabaseFailure.tooLate()
+          }
+          return rows
+        }),
+      policy,
     )
   } catch (error) {
     /* c8 ignore next -- nothing else is thrown */
@@ -139,16 +132,28 @@ async function addContexts(
   }
 }
 
+/** Does something in a transaction that sees what others have committed before each of its statements. */
+async function inTransaction<T>(connection: Connection, work: () => Promise<T>): Promise<T> {
+  await connection.command('BEGIN ISOLATION LEVEL READ COMMITTED')
+  const result = await work()
+  await connection.command('COMMIT')
+  return result
+}
+
+function limited(reports: readonly ReportRow[], limitsOf: (maxContexts: number) => Limits): LimitedReport[] {
+  return reports.map((report) => ({
+    report,
+    ...(report.maxContexts < MAX_INTEGER ? limitsOf(report.maxContexts) : { quota: MAX_INTEGER, room: MAX_INTEGER }),
+  }))
+}
+
 /** @returns what was saved, by `rowKeyOf` */
 async function save(
   connection: Connection,
-  reports: readonly ReportRow[],
-  limitsOf: (maxContexts: number) => Limits,
+  limits: readonly LimitedReport[],
   tooLate = connection.tooLate,
 ): Promise<Map<string, SavedRow>> {
-  const limits = reports.map(({ maxContexts }) =>
-    maxContexts < MAX_INTEGER ? limitsOf(maxContexts) : { quota: MAX_INTEGER, room: MAX_INTEGER },
-  )
+  const reports = limits.map(({ report }) => report)
   const rows = await connection.query<SavedRow>(SAVE, [
     reports.map(({ repository }) => Buffer.from(repository)),
     reports.map(({ at }) => Math.trunc(at)),
@@ -158,13 +163,7 @@ async function save(
     tooLate,
     ...values(REPORT, reports),
   ])
-  return new Map(
-    rows.map((row) => [`${row.repository.toString()}${row.sha.toString('hex')}/${row.context.toString()}`, row]),
-  )
-}
-
-function rowKeyOf({ repository, sha, context }: ReportRow): string {
-  return `${repository}${sha}/${context}`
+  return byKey(rows)
 }
 
 function fromSaved(row: SavedRow, { state, description, target_url, reporter }: ReportRow): SavedStatus {

@@ -4,6 +4,7 @@ import { silentLogger } from '../../contracts/logger.js'
 import type { Connection } from './connection.js'
 import { DatabaseFailure } from './database-failure.js'
 import { PostgresDatabase, type RetryPolicy } from './database.js'
+import { distribute, hasCitus, isDistributed } from './distribution.js'
 
 /**
  * What makes each version of the schema out of the one before it, in statements that PostgreSQL, CockroachDB,
@@ -110,12 +111,22 @@ const PAUSE_MILLISECONDS = 100
 /** How long making or changing tables may take. */
 const PATIENCE = { milliseconds: 600_000, statementMilliseconds: 600_000 } satisfies RetryPolicy
 
+export interface Migration {
+  /** Leaves the statuses on one server also where the database has Citus. */
+  readonly plain?: boolean
+  /** Is called before the statuses are spread over the nodes of Citus, which takes long where there are many. */
+  readonly spreading?: () => void
+}
+
 /**
  * Makes the tables, or changes them to this program's version: all of a version or nothing, also when several do it
- * at once.
+ * at once. Where the database has Citus, the statuses are spread over its nodes.
  * @throws StoreUnavailable when they are of a later version, or cannot be made
  */
-export async function migrate(url: string): Promise<{ from: number; to: number }> {
+export async function migrate(
+  url: string,
+  { plain = false, spreading }: Migration = {},
+): Promise<{ from: number; to: number }> {
   const database = new PostgresDatabase(url, silentLogger)
   try {
     await checkEncoding(database)
@@ -131,6 +142,9 @@ export async function migrate(url: string): Promise<{ from: number; to: number }
         { name: 'set-version', text: 'UPDATE commit_status.schema_version SET version = $1 WHERE id = 1' },
         [VERSION],
       )
+      if (plain || !(await hasCitus(connection)) || (await isDistributed(connection))) return
+      spreading?.()
+      await distribute(connection)
     })
     return { from, to: VERSION }
   } finally {

@@ -13,11 +13,11 @@ import type { Meter } from '../../contracts/meter.js'
 import { reportSize } from '../bounded-queue.js'
 import { StatusIds } from '../status-ids.js'
 import type { Connection, Statement } from './connection.js'
-import type { PostgresDatabase } from './database.js'
+import type { PostgresDatabase, RetryPolicy } from './database.js'
 import { PostgresLists } from './lists.js'
 import { arrays, COLUMNS, IS_SAME, OVERWRITE, PREVIOUS, STATUS, type StatusRow } from './status-columns.js'
 import { fromRow, repositoryKey, repositoryText, type ReportRow } from './status-rows.js'
-import type { PostgresWriter } from './writer.js'
+import type { Writers } from './writers.js'
 
 /**
  * One row for each state that a commit has; each commit is looked up apart, as in `LISTS`.
@@ -69,19 +69,14 @@ const COUNT: Statement = {
 
 export class PostgresStatuses extends PostgresLists implements WholeStatusStore {
   readonly #database: PostgresDatabase
-  readonly #writer: PostgresWriter<ReportRow, SavedStatus>
+  readonly #writers: Writers<ReportRow, SavedStatus>
   readonly #ids = new StatusIds()
 
   /** @param cacheBytes of lists that are kept in memory as they are sent */
-  constructor(
-    database: PostgresDatabase,
-    writer: PostgresWriter<ReportRow, SavedStatus>,
-    meter: Meter,
-    cacheBytes: number,
-  ) {
+  constructor(database: PostgresDatabase, writers: Writers<ReportRow, SavedStatus>, meter: Meter, cacheBytes: number) {
     super(database, meter, cacheBytes)
     this.#database = database
-    this.#writer = writer
+    this.#writers = writers
   }
 
   async save(
@@ -91,7 +86,7 @@ export class PostgresStatuses extends PostgresLists implements WholeStatusStore 
     at: number,
     maxContexts = Infinity,
   ): Promise<SavedStatus> {
-    return await this.#writer.apply({
+    return await this.#writers.apply(repository, {
       key: `${repository.escaped}/${commit.hex}/${report.context}`,
       size: reportSize(report),
       row: {
@@ -114,8 +109,8 @@ export class PostgresStatuses extends PostgresLists implements WholeStatusStore 
     const asked = [repositoryKey(repository), shas]
     const rows = await this.#database.keepingOpen(async () =>
       failed === undefined
-        ? await this.#database.query<StateRow>(STATES_OF, asked)
-        : await this.#database.query<StateRow>(STATES_AND_FAILED, [...asked, failed]),
+        ? await this.#database.query<StateRow>(STATES_OF, asked, about(repository))
+        : await this.#database.query<StateRow>(STATES_AND_FAILED, [...asked, failed], about(repository)),
     )
     return commits.map((_, index) => {
       // PostgreSQL counts from 1.
@@ -130,7 +125,7 @@ export class PostgresStatuses extends PostgresLists implements WholeStatusStore 
 
   async status(repository: RepositoryName, commit: ObjectId, context: string): Promise<StoredStatus | undefined> {
     const key = [repositoryKey(repository), Buffer.from(commit.hex, 'hex'), Buffer.from(context)]
-    const [row] = await this.#database.query<StatusRow>(ONE, key)
+    const [row] = await this.#database.query<StatusRow>(ONE, key, about(repository))
     return row && fromRow(row)
   }
 
@@ -139,13 +134,20 @@ export class PostgresStatuses extends PostgresLists implements WholeStatusStore 
     const [statement, values] =
       context === undefined ? [REMOVE_OF, place] : [REMOVE_ONE, [...place, Buffer.from(context)]]
     // Not twice: nobody would know how many there were, and a report may have come in between.
-    return await this.#writer.applyAlone(async () => await this.#database.change(statement, values, { once: true }))
+    return await this.#writers.applyAlone(
+      [repository],
+      async () => await this.#database.change(statement, values, { ...about(repository), once: true }),
+    )
   }
 
   async count(repository: RepositoryName): Promise<number> {
-    const rows = await this.#database.query<{ count: number }>(COUNT, [repositoryKey(repository)])
+    const rows = await this.#database.query<{ count: number }>(COUNT, [repositoryKey(repository)], about(repository))
     return rows.reduce((sum, { count }) => sum + count, 0)
   }
+}
+
+function about(repository: RepositoryName): RetryPolicy {
+  return { repositories: [repositoryText(repository)] }
 }
 
 interface StateRow {

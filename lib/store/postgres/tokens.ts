@@ -7,7 +7,7 @@ import { batchLoader, type BatchLoader } from './batch-loader.js'
 import type { Statement } from './connection.js'
 import type { PostgresDatabase } from './database.js'
 import type { ReportRow } from './status-rows.js'
-import type { PostgresWriter } from './writer.js'
+import type { Writers } from './writers.js'
 
 const isLimits = new Schema<Limited>(limitedSchema).is
 
@@ -58,12 +58,12 @@ FROM unnest($1::bytea[], $2::text[]) AS u (id, last_used_at) WHERE tokens.id = u
 /** Read from the database each time: a token that another instance has revoked opens nothing any more. */
 export class PostgresTokens implements TokenStore {
   readonly #database: PostgresDatabase
-  readonly #writer: PostgresWriter<ReportRow, SavedStatus>
+  readonly #writers: Writers<ReportRow, SavedStatus>
   readonly #tokens: BatchLoader<Buffer, TokenRow | undefined>
 
-  constructor(database: PostgresDatabase, writer: PostgresWriter<ReportRow, SavedStatus>) {
+  constructor(database: PostgresDatabase, writers: Writers<ReportRow, SavedStatus>) {
     this.#database = database
-    this.#writer = writer
+    this.#writers = writers
     this.#tokens = batchLoader(async (ids) => {
       const rows = await database.query<TokenRow>(GET, [ids])
       return (id) => rows.find((row) => row.id.equals(id))
@@ -98,7 +98,7 @@ export class PostgresTokens implements TokenStore {
   }
 
   async #change(statement: Statement, values: readonly unknown[]): Promise<number> {
-    return await this.#writer.applyAlone(async () => await this.#database.change(statement, values))
+    return await this.#writers.applyAlone([], async () => await this.#database.change(statement, values))
   }
 }
 

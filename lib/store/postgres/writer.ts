@@ -1,6 +1,6 @@
 import { StoreUnavailable } from '../../errors.js'
 import type { Logger } from '../../contracts/logger.js'
-import { BoundedQueue, type QueueBounds } from '../bounded-queue.js'
+import { BoundedQueue, type Backlog, type QueueBounds } from '../bounded-queue.js'
 import { DatabaseFailure } from './database-failure.js'
 
 /** A change that shares a statement with others, but never with one of the same key. */
@@ -44,15 +44,16 @@ export class PostgresWriter<T, R> {
   /**
    * @param send makes changes of different keys in one statement; gives the result of each row, or why it was not
    *   changed, in their order
+   * @param backlog of all writers that share the bounds
    */
-  constructor(send: (rows: readonly T[]) => Promise<(R | Error)[]>, logger: Logger, bounds?: QueueBounds) {
+  constructor(
+    send: (rows: readonly T[]) => Promise<(R | Error)[]>,
+    logger: Logger,
+    bounds?: QueueBounds,
+    backlog?: Backlog,
+  ) {
     this.#send = send
-    this.#queue = new BoundedQueue('database', logger, {}, bounds)
-  }
-
-  /** How many changes wait for their turn. */
-  get waiting(): number {
-    return this.#queue.length
+    this.#queue = new BoundedQueue('database', logger, {}, bounds, backlog)
   }
 
   /** @throws StoreOverloaded when too much waits, StoreUnavailable when closed, and what `send` throws */

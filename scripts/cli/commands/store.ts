@@ -236,11 +236,21 @@ function migrateCommand(store: Command, io: Io): void {
       'make the tables of a store in a database, or bring them to the version of this program; may run anywhere ' +
         'at any time',
     )
-    .action(async (_options: unknown, command: Command) => {
+    .option('--plain', 'leave the statuses on one server also where the database has Citus')
+    .action(async ({ plain = false }: { plain?: boolean }, command: Command) => {
       const { givenSettings } = await import('../administration/command-settings.js')
       const { explained } = await import('../administration/explained-failure.js')
       const given = givenSettings(io, command)
-      const migrated = await explained(io, given, async () => await migrateStore(given.settings.store))
+      const spreading = (): void =>
+        printLine(
+          io,
+          'the database has Citus: the statuses are spread over its nodes, all of a repository to one of them',
+        )
+      const migrated = await explained(
+        io,
+        given,
+        async () => await migrateStore(given.settings.store, { plain, spreading }),
+      )
       if (!migrated) printLine(io, 'a LevelDB store has no tables: nothing to do')
       else if (migrated.from === migrated.to) printLine(io, `the tables are of version ${migrated.to} already`)
       else printLine(io, `the tables are of version ${migrated.to} now`)
