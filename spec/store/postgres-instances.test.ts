@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { openStore } from '../../lib/embedding/open-store.js'
 import type { Store } from '../../lib/contracts/store.js'
 import { commitId, repositoryNamed } from '../fixtures/names.js'
+import { CitusCluster, isCitusMissing } from '../fixtures/citus.js'
 import { isMissing, PostgresServer } from '../fixtures/postgres.js'
 import { reportOf } from '../fixtures/report.js'
 import { collect } from '../suites/store.js'
@@ -19,8 +20,14 @@ const token = {
 }
 
 t.test('Several instances on one database', { skip: isMissing }, async (t) => {
-  const server = await PostgresServer.start(t)
+  specifyInstances(t, await PostgresServer.start(t))
+})
 
+t.test('Several instances on one database of Citus', { skip: isCitusMissing }, async (t) => {
+  specifyInstances(t, await CitusCluster.start(t))
+})
+
+function specifyInstances(t: Test, server: { database(): Promise<string> }): void {
   /** Stores on one new database. */
   async function instances<T extends number[]>(t: Test, ...numbers: T): Promise<{ [K in keyof T]: Store }> {
     const url = await server.database()
@@ -145,4 +152,4 @@ t.test('Several instances on one database', { skip: isMissing }, async (t) => {
     )
     t.strictSame(await collect(one.statuses.scan(repository)), [])
   })
-})
+}
