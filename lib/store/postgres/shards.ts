@@ -135,7 +135,7 @@ export class Shards implements ShardGuard {
   }
 
   #lose(what: string, place: Place, repository: string): void {
-    if (this.#away.has(what) || this.#coordinator.isClosed) return
+    if (this.#coordinator.isClosed) return
     const since = performance.now()
     this.#away.set(what, {
       ...{ what, place, since, repository },
