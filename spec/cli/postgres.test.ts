@@ -1,5 +1,6 @@
 import t from 'tap'
 import { CommandPlace } from '../fixtures/command.js'
+import { standIns } from '../fixtures/citus.js'
 import { isMissing, PostgresServer } from '../fixtures/postgres.js'
 import { visit } from '../fixtures/visit.js'
 
@@ -76,4 +77,18 @@ t.test('The commands on PostgreSQL', { skip: isMissing }, async (t) => {
     t.equal(ended, 0)
     t.notMatch(stdout + stderr, 'secret')
   }
+})
+
+t.test('Where the database has Citus, its tables are spread, which is said; or not', { skip: isMissing }, async (t) => {
+  const server = await PostgresServer.start(t)
+  const place = new CommandPlace(t.testdir())
+  const migrate = async (url: string, ...options: string[]): Promise<unknown> =>
+    await place.run(['store', 'migrate', ...options], { environment: { COMMIT_STATUS_STORE: url } })
+  const url = await server.emptyDatabase()
+  await standIns(url)
+  const printed = (stdout: string): object => ({ status: 0, stdout, stderr: '' })
+  t.strictSame(await migrate(url, '--plain'), printed('the tables are of version 4 now\n'))
+  const spread = 'the database has Citus: the statuses are spread over its nodes, all of a repository to one of them\n'
+  t.strictSame(await migrate(url), printed(`${spread}the tables are of version 4 already\n`))
+  t.strictSame(await migrate(url), printed('the tables are of version 4 already\n'))
 })

@@ -3,6 +3,8 @@ import { StoreOverloaded, StoreUnavailable } from '../../lib/errors.js'
 import { silentLogger, type Logger } from '../../lib/contracts/logger.js'
 import { DatabaseFailure } from '../../lib/store/postgres/database-failure.js'
 import { PostgresWriter } from '../../lib/store/postgres/writer.js'
+import { RepositoryWriters } from '../../lib/store/postgres/writers.js'
+import { repositoryNamed } from '../fixtures/names.js'
 
 /** A writer whose statements end when the test says so. */
 class Statements {
@@ -148,4 +150,25 @@ t.test('A value that the database does not take costs nobody else anything', asy
     ['fulfilled', 'rejected', 'fulfilled'],
   )
   t.strictSame(sent, ['a,bad,b', 'a', 'bad', 'b'])
+})
+
+t.test('Where each repository has a way of its own, what waits is counted over all', async (t) => {
+  const ends: (() => void)[] = []
+  const writers = new RepositoryWriters<string, string>(async (rows) => {
+    await new Promise<void>((resolve) => ends.push(resolve))
+    return [...rows]
+  }, silentLogger)
+  const names = [repositoryNamed('alice/hello'), repositoryNamed('bob/hello')]
+  const saved = names.flatMap((name) =>
+    [1, 2].map(async (row) => await writers.apply(name, { key: 'ci', size: 1, row: `${name.full} ${row}` })),
+  )
+  t.equal(writers.waiting, 4)
+  await turn()
+  t.equal(writers.waiting, 2, 'of each repository one is on its way')
+  while (writers.waiting > 0) {
+    ends.shift()?.()
+    await turn()
+  }
+  for (const end of ends) end()
+  t.strictSame(await Promise.all(saved), ['alice/hello 1', 'alice/hello 2', 'bob/hello 1', 'bob/hello 2'])
 })

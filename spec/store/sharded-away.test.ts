@@ -138,16 +138,32 @@ t.test('A part of the database that is away', { skip: isMissing }, async (t) => 
     t.strictSame([lines, store.unavailableReason()], [[], undefined])
   })
 
+  t.test('A rename that a node has not heard the end of is no success', async (t) => {
+    const { url, store, lines, saves } = await open(t)
+    await saves()
+    await sql(
+      url,
+      `CREATE FUNCTION warn() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE WARNING 'failed to commit transaction on one:5432'; RETURN NEW; END $$;
+      CREATE CONSTRAINT TRIGGER warn AFTER INSERT OR UPDATE ON commit_status.repository_changes
+        DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION warn()`,
+    )
+    const message = 'the database cannot be used: not on every node: failed to commit transaction on one:5432'
+    await t.rejects(store.renameRepository(here, there), { name: 'StoreUnavailable', message })
+    await saves()
+    t.strictSame(lines, [], 'of both nodes is known that they answer')
+  })
+
   t.test('A node that may not have heard of a commit stays away until it has', async (t) => {
     const { url, lines, saves, breaks, heals } = await open(t)
     await breaks(true)
     await t.rejects(saves())
     await until(() => lines.length === 1)
     await sql(url, "INSERT INTO pg_dist_transaction VALUES (1, 'unfinished'), (2, 'of another')")
-    await sql(url, 'ALTER TABLE pg_dist_node RENAME COLUMN nodeport TO port')
+    const looks = async (): Promise<number> => Number((await sql(url, 'SELECT last_value AS n FROM looks'))[0]?.['n'])
     await heals()
-    await t.rejects(saves(), 'nobody knows what it has not heard of')
-    await sql(url, 'ALTER TABLE pg_dist_node RENAME COLUMN port TO nodeport')
+    const before = await looks()
+    await until(async () => (await looks()) > before + 1)
     await t.rejects(saves(), away)
     await sql(url, 'DELETE FROM pg_dist_transaction WHERE groupid = 1')
     await until(() => lines.length === 2)

@@ -161,7 +161,7 @@ export class ConnectionPool {
   async #handshake(client: pg.Client): Promise<ConnectionState> {
     const state: ConnectionState = { offset: 0, readOnly: false, warnings: [] }
     client.on('notice', ({ severity, message }) => {
-      if (severity === 'WARNING') state.warnings.splice(0, 1, message ?? '')
+      if (severity === 'WARNING') state.warnings.splice(0, 1, String(message))
     })
     // Since PostgreSQL 14 a server says so when it becomes one that only reads, before the end of the next answer.
     client.connection.on(

@@ -36,21 +36,26 @@ FROM unnest($2::bytea[]) AS c (commit)`,
 /** How many rows share a statement at most: it is prepared for each number. */
 const MAX_ROWS = 32
 
+/** Statements by their number of rows. */
+const inserts = new Map<number, Statement>()
+
 /** Rows as such, of one repository: then Citus sends the statement to its shard as it is. */
-const INSERTS = Array.from({ length: MAX_ROWS }, (_, index): Statement => {
+function insertOf(length: number): Statement {
   const columns = STATUS.length
-  const rows = Array.from({ length: index + 1 }, (_, row) => {
+  const rows = Array.from({ length }, (_, row) => {
     const parameters = STATUS.map((_, column) => `$${row * columns + column + 2}`)
     return `($1, ${parameters.join(', ')})`
   })
-  return {
-    name: `save-${rows.length}-on-shard`,
+  const insert = inserts.get(length) ?? {
+    name: `save-${length}-on-shard`,
     text: `INSERT INTO commit_status.statuses (repository, ${COLUMNS}) VALUES ${rows.join(', ')}
 ON CONFLICT (repository, sha, context) DO UPDATE SET
   ${REPLACE}
 RETURNING ${SAVED}`,
   }
-})
+  inserts.set(length, insert)
+  return insert
+}
 
 /** Locks that repositories share, so that there are not as many of them. */
 const LOCK: Statement = {
@@ -60,8 +65,8 @@ const LOCK: Statement = {
 
 /** Held until the end of the transaction, as the one for all repositories where they are on one server. */
 export async function lockContextsOf(connection: Connection, reports: readonly ReportRow[]): Promise<void> {
-  const name = reports.map(({ repository }) => repository).at(0) ?? ''
-  await connection.change(LOCK, [`contexts ${createHash('sha1').update(name).digest('hex').slice(0, 2)}`])
+  for (const { repository } of reports.slice(0, 1))
+    await connection.change(LOCK, [`contexts ${createHash('sha1').update(repository).digest('hex').slice(0, 2)}`])
 }
 
 /**
@@ -77,11 +82,8 @@ export async function saveOnShard(
   const placed = await withinLimits(connection, [...reports].sort(inOrder))
   for (let start = 0; start < placed.length; start += MAX_ROWS) {
     const some = placed.slice(start, start + MAX_ROWS)
-    const { [some.length - 1]: statement } = INSERTS
-    const [first] = some
-    /* c8 ignore next -- as long as there are some, there is the first one, and the statement for them */
-    if (!statement || !first) break
-    rows.push(...(await connection.query<SavedRow>(statement, [Buffer.from(first.repository), ...some.flatMap(rowOf)])))
+    const values = [...repositoryOf(some), ...some.flatMap(rowOf)]
+    rows.push(...(await connection.query<SavedRow>(insertOf(some.length), values)))
   }
   return byKey(rows)
 }
@@ -90,7 +92,7 @@ export async function saveOnShard(
 async function withinLimits(connection: Connection, reports: readonly LimitedReport[]): Promise<ReportRow[]> {
   const shas = [...new Set(reports.map(({ report }) => report.sha))]
   const found = await connection.query<{ commit: Buffer; contexts: number; known: Buffer[] }>(LOOK, [
-    Buffer.from(reports.map(({ report }) => report.repository).at(0) ?? ''),
+    ...repositoryOf(reports.map(({ report }) => report)),
     shas.map((sha) => Buffer.from(sha, 'hex')),
     reports.map(({ report }) => Buffer.from(report.context)),
     Math.max(...reports.map(({ room }) => room)),
@@ -105,6 +107,11 @@ async function withinLimits(connection: Connection, reports: readonly LimitedRep
     commit.added++
     return commit.added <= quota && commit.there + commit.added <= room ? report : []
   })
+}
+
+/** The one that all of them have. */
+function repositoryOf(reports: readonly ReportRow[]): Buffer[] {
+  return reports.slice(0, 1).map(({ repository }) => Buffer.from(repository))
 }
 
 /** The values of a row, as it is where there is none before it. */

@@ -4,7 +4,7 @@ import { silentLogger } from '../../contracts/logger.js'
 import type { Connection } from './connection.js'
 import { DatabaseFailure } from './database-failure.js'
 import { PostgresDatabase, type RetryPolicy } from './database.js'
-import { distribute, hasCitus, isDistributed } from './distribution.js'
+import { distribute } from './distribution.js'
 
 /**
  * What makes each version of the schema out of the one before it, in statements that PostgreSQL, CockroachDB,
@@ -125,7 +125,7 @@ export interface Migration {
  */
 export async function migrate(
   url: string,
-  { plain = false, spreading }: Migration = {},
+  { plain = false, spreading = () => undefined }: Migration = {},
 ): Promise<{ from: number; to: number }> {
   const database = new PostgresDatabase(url, silentLogger)
   try {
@@ -142,9 +142,7 @@ export async function migrate(
         { name: 'set-version', text: 'UPDATE commit_status.schema_version SET version = $1 WHERE id = 1' },
         [VERSION],
       )
-      if (plain || !(await hasCitus(connection)) || (await isDistributed(connection))) return
-      spreading?.()
-      await distribute(connection)
+      await distribute(connection, plain, spreading)
     })
     return { from, to: VERSION }
   } finally {

@@ -169,13 +169,17 @@ export class Shards implements ShardGuard {
   }
 
   async #isBack(away: Away): Promise<boolean> {
-    if (!(await this.#ask(TOUCH, [Buffer.from(away.repository)]))) return false
-    const rows = await this.#ask<{ gid: string }>(UNFINISHED, [away.place.host, away.place.port])
-    if (!rows) return false
-    const unfinished = rows.map(({ gid }) => gid)
-    away.unfinished ??= new Set(unfinished)
-    const { unfinished: before } = away
-    return !unfinished.some((gid) => before.has(gid))
+    const { repository, place } = away
+    try {
+      await this.#coordinator.query(TOUCH, [Buffer.from(repository)], PATIENCE)
+      const rows = await this.#coordinator.query<{ gid: string }>(UNFINISHED, [place.host, place.port], PATIENCE)
+      const unfinished = rows.map(({ gid }) => gid)
+      away.unfinished ??= new Set(unfinished)
+      const { unfinished: before } = away
+      return !unfinished.some((gid) => before.has(gid))
+    } catch {
+      return false
+    }
   }
 
   /** @returns `undefined` where that fails */
