@@ -28,8 +28,14 @@ const table = [
     key: 'host',
     environment: 'COMMIT_STATUS_HOST',
     default: '127.0.0.1',
-    rule: { type: 'string', minLength: 1, maxLength: 255 },
-    meaning: 'address to listen on',
+    rule: {
+      type: 'string',
+      description: 'an address, or unix: and the path of a socket, of at most 107 bytes',
+      format: 'listen-host',
+      minLength: 1,
+      maxLength: 255,
+    },
+    meaning: 'address to listen on, or a Unix socket, `unix:/run/commit-status/http.sock`',
   },
   {
     key: 'port',
@@ -37,6 +43,20 @@ const table = [
     default: 8080,
     rule: { type: 'integer', minimum: 0, maximum: 65535 },
     meaning: 'port to listen on; 0: any free one',
+  },
+  {
+    key: 'socket.mode',
+    environment: 'COMMIT_STATUS_SOCKET_MODE',
+    default: '0660',
+    rule: { type: 'string', description: 'an octal mode, 0660', pattern: '^0?[0-7]{3}$' },
+    meaning: 'mode of that Unix socket: who can write to it can connect',
+  },
+  {
+    key: 'socket.group',
+    environment: 'COMMIT_STATUS_SOCKET_GROUP',
+    default: '',
+    rule: { type: 'string', description: 'the name or number of a group', pattern: '^[\\w.-]*$', maxLength: 100 },
+    meaning: "group of that Unix socket, by name or number, one that the service is in; empty: the service's own",
   },
   {
     key: 'repositories',
@@ -74,10 +94,12 @@ const table = [
     default: [],
     rule: {
       type: 'array',
-      items: { type: 'string', description: 'an IP address or a range, 10.0.0.0/8', format: 'address-or-cidr' },
+      items: { type: 'string', description: 'an IP address, a range, 10.0.0.0/8, or unix', format: 'trusted-proxy' },
       maxItems: 1000,
     },
-    meaning: 'reverse proxies whose `X-Forwarded-For` is believed: addresses or CIDR ranges, separated by commas',
+    meaning:
+      'reverse proxies whose `X-Forwarded-For` is believed: addresses or CIDR ranges, separated by commas; `unix`: ' +
+      'whoever connects to a Unix socket',
     isOption: true,
   },
   {

@@ -129,7 +129,7 @@ t.test(
       'lib/embedding/options.ts',
       'lib/stand-alone/connection.ts',
       'lib/stand-alone/http-server.ts',
-      'lib/stand-alone/stand-alone.ts',
+      'lib/stand-alone/unix-socket.ts',
     ])
   },
 )

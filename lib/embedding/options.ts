@@ -49,7 +49,7 @@ export interface CommitStatusOptions {
    * too.
    */
   readonly store: string | Store
-  /** Proxies whose `X-Forwarded-For` is believed: addresses or CIDR ranges. Default: none. */
+  /** Proxies whose `X-Forwarded-For` is believed: addresses, CIDR ranges, or `unix` (Unix sockets). Default: none. */
   readonly trustedProxies?: readonly string[]
   /** What every token begins with, before the `_`. Default: `cst`. */
   readonly tokenPrefix?: string
@@ -121,7 +121,7 @@ const values = new Schema<object>(
   objectSchema({ ...schemasOf(options, false), metrics: { type: 'boolean' }, commands: { type: 'boolean' } }, false),
   {
     formats: {
-      'address-or-cidr': isTrustedProxy,
+      'trusted-proxy': isTrustedProxy,
       'path-without-//': isPathWithoutDoubleSlash,
       'store-address': isStoreAddress,
       'owner-name': isOwnerName,

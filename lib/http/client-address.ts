@@ -1,29 +1,41 @@
 import type { IncomingMessage } from 'node:http'
-import { isIP } from 'node:net'
+import { isIP, type Socket } from 'node:net'
 import proxyaddr from 'proxy-addr'
+
+/** Among trusted proxies: whoever can connect to a Unix socket. */
+export const UNIX = 'unix'
 
 /**
  * Tells the IP address of a request's client: the socket's peer or, when that is a trusted reverse proxy, the first hop
  * of `X-Forwarded-For`, from the right, that is none. A port behind an address does not count, as some proxies add it.
  * Where that hop is no address at all, the client is the peer.
- * @param trustedProxies addresses or CIDR ranges; `isTrustedProxy` has accepted each
+ * @param trustedProxies addresses, CIDR ranges or `unix`; `isTrustedProxy` has accepted each
  */
 export function clientAddresses(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
-  const isTrusted = proxyaddr.compile([...trustedProxies])
+  const isTrusted = compiled(trustedProxies)
+  const isTrustedPeer = trustedPeers(trustedProxies)
   return (request) => {
     const { remoteAddress = 'unknown' } = request.socket
-    if (remoteAddress === 'unknown' || trustedProxies.length === 0) return remoteAddress
-    const hops = proxyaddr.all(request).map(withoutPort)
-    const client = hops.find((hop, index) => index === hops.length - 1 || !isTrusted(hop, index))
+    if (!isTrustedPeer(request)) return remoteAddress
+    const hops = proxyaddr.all(request).slice(1).map(withoutPort)
+    const client = hops.find((hop) => !isTrusted(hop, 0)) ?? hops.at(-1)
     return client !== undefined && isIP(client) !== 0 ? client : remoteAddress
   }
 }
 
 /** Tells whether the peer of a request's socket is a trusted reverse proxy, whose headers are believed. */
 export function trustedPeers(trustedProxies: readonly string[]): (request: IncomingMessage) => boolean {
-  const isTrusted = proxyaddr.compile([...trustedProxies])
-  return ({ socket: { remoteAddress = '' } }) =>
-    trustedProxies.length > 0 && isIP(remoteAddress) !== 0 && isTrusted(remoteAddress, 0)
+  const isTrusted = compiled(trustedProxies)
+  const trustsUnix = trustedProxies.includes(UNIX)
+  return ({ socket }) => {
+    const { remoteAddress = '' } = socket
+    return isIP(remoteAddress) === 0 ? trustsUnix && isUnix(socket) : isTrusted(remoteAddress, 0)
+  }
+}
+
+/** Whether it is a Unix socket. A TCP connection whose peer has gone has no address of it, yet still one of its own. */
+function isUnix({ destroyed, remoteAddress, localAddress }: Socket): boolean {
+  return !destroyed && remoteAddress === undefined && localAddress === undefined
 }
 
 /** Addresses that nobody has several of: far from each other, and public. */
@@ -34,12 +46,13 @@ const STRANGERS = [
 
 /** Whether everybody, or about everybody, is among trusted proxies. */
 export function coversEverybody(trustedProxies: readonly string[]): boolean {
-  const isTrusted = proxyaddr.compile([...trustedProxies])
+  const isTrusted = compiled(trustedProxies)
   return STRANGERS.some((addresses) => addresses.filter((address) => isTrusted(address, 0)).length > 1)
 }
 
-/** Whether `text` is an IP address or a CIDR range. */
+/** Whether `text` is an IP address, a CIDR range or `unix`. */
 export function isTrustedProxy(text: string): boolean {
+  if (text === UNIX) return true
   try {
     proxyaddr.compile(text)
     // A number with a leading zero is octal to some readers, and another address.
@@ -47,6 +60,10 @@ export function isTrustedProxy(text: string): boolean {
   } catch {
     return false
   }
+}
+
+function compiled(trustedProxies: readonly string[]): (address: string, index: number) => boolean {
+  return proxyaddr.compile(trustedProxies.filter((proxy) => proxy !== UNIX))
 }
 
 /** `203.0.113.1:51111` and `[2001:db8::1]:443` without the port. */

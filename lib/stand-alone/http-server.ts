@@ -24,6 +24,9 @@ export interface ServerLimits {
   readonly closeSeconds: number
 }
 
+/** What a server listens on: an address, or the path of a Unix socket. */
+export type Place = { readonly port: number; readonly host: string } | { readonly path: string }
+
 /** How often it is looked whether time-outs are over and who takes no answers. */
 const CHECK_MILLISECONDS = 1_000
 
@@ -118,16 +121,19 @@ export class HttpServer {
     })
   }
 
-  /** Resolves once it listens; rejects when it cannot. */
-  async listen(port: number, host: string): Promise<AddressInfo> {
-    this.#server.listen(port, host)
+  /**
+   * Resolves once it listens; rejects when it cannot.
+   * @returns where, but for a Unix socket
+   */
+  async listen(place: Place): Promise<AddressInfo | undefined> {
+    this.#server.listen(place)
     await once(this.#server, 'listening')
     logErrors(this.#server, this.#logger)
     this.#checks = setInterval(() => {
       this.#check()
     }, CHECK_MILLISECONDS).unref()
-    // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- it listens on a port
-    return this.#server.address() as AddressInfo
+    const address = this.#server.address()
+    return typeof address === 'string' ? undefined : (address ?? undefined)
   }
 
   /**

@@ -13,11 +13,14 @@ import { ruleText, Schema, type SchemaError } from '../domain/schema.js'
 import { shownValue } from '../embedding/shown-value.js'
 import { isStoreAddress } from '../store/address.js'
 import type { ServerLimits } from './http-server.js'
+import { isListenHost, type SocketAccess } from './unix-socket.js'
 
 /** The settings of a stand-alone service; config/README.md says what each means. */
 export interface Settings {
+  /** An address, or `unix:` and an absolute path. */
   readonly host: string
   readonly port: number
+  readonly socket: SocketAccess
   /** Absolute path. */
   readonly repositories: string
   /** Owns the repositories that stand at the top of that folder. */
@@ -61,13 +64,20 @@ export interface Settings {
 /** Variables with the prefix that are no settings: the settings file, and what a CI agent reports with. */
 const OTHER_VARIABLES = ['COMMIT_STATUS_CONFIG', 'COMMIT_STATUS_TOKEN', 'COMMIT_STATUS_URL']
 
+/** What stands before a path, in settings that need not have one. */
+const PREFIXES: ReadonlyMap<string, string> = new Map([
+  ['host', 'unix:'],
+  ['store', 'level:'],
+])
+
 type Tree = { [key: string]: SettingValue | Tree }
 
 export const schema = objectSchema(schemasOf(settings, true), true)
 
 const valid = new Schema<Settings>(schema, {
   formats: {
-    'address-or-cidr': isTrustedProxy,
+    'listen-host': isListenHost,
+    'trusted-proxy': isTrustedProxy,
     'path-without-//': isPathWithoutDoubleSlash,
     'metrics-address': isMetricsAddress,
     'commit-url': isCommitUrl,
@@ -208,8 +218,9 @@ function merge(tree: Tree, from: Tree, folder: string, path: readonly string[] =
 function below<T>(folder: string, { key }: Setting, value: T): T | string {
   if (typeof value !== 'string' || value === '') return value
   if (key === 'repositories' || key === 'signIn.secretFile') return resolve(folder, value)
-  return key === 'store' && value.startsWith('level:') && value !== 'level:'
-    ? `level:${resolve(folder, value.slice('level:'.length))}`
+  const prefix = PREFIXES.get(key)
+  return prefix !== undefined && value.startsWith(prefix) && value !== prefix
+    ? `${prefix}${resolve(folder, value.slice(prefix.length))}`
     : value
 }
 

@@ -2,9 +2,10 @@ import { readFile } from 'node:fs/promises'
 import type { StandAlonePages } from '../embedding/open-pages.js'
 import { errorMessage, StartError } from '../errors.js'
 import { isOfApi } from '../http/api-paths.js'
-import { coversEverybody } from '../http/client-address.js'
+import { coversEverybody, UNIX } from '../http/client-address.js'
 import { mountPath } from '../http/public-address.js'
 import type { Settings } from './settings.js'
+import { isForEverybody, socketPathOf } from './unix-socket.js'
 
 /** Headers that say something else already. */
 const TAKEN = ['authorization', 'cookie', 'host', 'x-proxy-secret', 'x-forwarded-for', 'origin', 'sec-fetch-site']
@@ -24,9 +25,9 @@ export async function ownPages({
   signIn,
   trustedProxies,
   publicUrl,
-}: Pick<Settings, 'pages' | 'title' | 'commitUrl' | 'signIn' | 'trustedProxies' | 'publicUrl'>): Promise<
-  StandAlonePages | undefined
-> {
+  host,
+  socket,
+}: Settings): Promise<StandAlonePages | undefined> {
   if (pages === 'off') return undefined
   const { header, secretFile } = signIn
   const base = mountPath(publicUrl)
@@ -36,31 +37,36 @@ export async function ownPages({
     if (secretFile === '') return { ...ours, linkCommand: signIn.command }
     throw new StartError('signIn.secretFile is of use with signIn.header alone, which is not set')
   }
-  const why = refusal(header, trustedProxies)
+  const isOpen = socketPathOf(host) !== undefined && isForEverybody(socket)
+  const why = refusal(header, trustedProxies, isOpen)
   if (why !== undefined) throw new StartError(why)
   return { ...ours, header, ...(secretFile !== '' && { secret: await secretIn(secretFile) }) }
 }
 
 /** What links to sign in begin with, for a command; `undefined` where people sign in otherwise, or not at all. */
 export function signInAddress({ pages, signIn, publicUrl, host, port }: Settings): string | undefined {
-  return pages === 'on' && signIn.header === '' ? linkAddress(publicUrl, httpUrl(host, port)) : undefined
+  const url = socketPathOf(host) === undefined ? httpUrl(host, port) : host
+  return pages === 'on' && signIn.header === '' ? linkAddress(publicUrl, url) : undefined
 }
 
-/** What links begin with: at `publicUrl`, else at the URL where the service listens. */
+/** What links begin with: at `publicUrl`, else at the URL where the service listens; a Unix socket is at localhost. */
 export function linkAddress(publicUrl: string, url: string): string {
-  return publicUrl.replace(/\/+$/, '') || url
+  return publicUrl.replace(/\/+$/, '') || url.replace(/^unix:.*/, 'http://localhost')
 }
 
 export function httpUrl(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-function refusal(header: string, trustedProxies: readonly string[]): string | undefined {
+/** @param isOpen whether everybody can connect to the Unix socket, if there is one */
+function refusal(header: string, trustedProxies: readonly string[], isOpen: boolean): string | undefined {
   if (TAKEN.includes(header.toLowerCase())) return `signIn.header cannot be ${header}, which says something else`
   if (trustedProxies.length === 0)
     return `signIn.header needs trustedProxies: without them nobody is believed who names a user in ${header}`
   if (coversEverybody(trustedProxies))
     return `trustedProxies cover everybody: with signIn.header anybody could be whom he likes by sending ${header}`
+  if (isOpen && trustedProxies.includes(UNIX))
+    return `socket.mode lets everybody connect: with signIn.header anybody could be whom he likes by sending ${header}`
   return undefined
 }
 

@@ -1,4 +1,3 @@
-import type { AddressInfo } from 'node:net'
 import { assemble, type Assembled } from '../embedding/assemble.js'
 import { buildInfo } from '../embedding/build-info.js'
 import { errorMessage, StartError } from '../errors.js'
@@ -8,10 +7,11 @@ import { HttpServer } from './http-server.js'
 import { createLogger } from './log.js'
 import type { Settings } from './settings.js'
 import { httpUrl, linkAddress, ownPages } from './sign-in.js'
+import { listenAtPath, socketPathOf } from './unix-socket.js'
 
 /** A service with a server of its own. */
 export interface StandAlone {
-  /** `http://host:port` */
+  /** `http://host:port`, or `unix:` and the path of a socket. */
   readonly url: string
   /** Stops accepting, finishes what runs, closes the store. */
   close(): Promise<void>
@@ -60,16 +60,14 @@ export async function startStandAlone(
     signInAddress: () => linkAddress(publicUrl, url),
     servesMetrics: settings.metrics === 'main',
   })
-  let listening: AddressInfo
   let servers: readonly HttpServer[]
   try {
-    ;({ listening, servers } = await listen(assembled, settings, logger))
+    ;({ url, servers } = await listen(assembled, settings, logger))
   } catch (error) {
     await assembled.service.close()
     throw error
   }
 
-  url = httpUrl(listening.address, listening.port)
   logger.info({ ...buildInfo(), url }, 'started')
   return {
     url,
@@ -85,32 +83,46 @@ export async function startStandAlone(
 /** @throws StartError, and then nothing listens */
 async function listen(
   { service, meter, metricsHandler }: Assembled,
-  { host, port, metrics, limits }: Settings,
+  settings: Settings,
   logger: Logger,
-): Promise<{ listening: AddressInfo; servers: HttpServer[] }> {
+): Promise<{ url: string; servers: HttpServer[] }> {
+  const { metrics, limits } = settings
   const main = new HttpServer(service.handler, limits, logger, meter)
   const apart = metricsHandler && metrics !== 'main' ? new HttpServer(metricsHandler, limits, logger, meter) : undefined
+  const servers = apart ? [main, apart] : [main]
   if (apart) {
     const colon = metrics.lastIndexOf(':')
-    const [name, number] = [metrics.slice(0, colon).replace(/^\[(.*)\]$/, '$1'), metrics.slice(colon + 1)]
-    const { address, port } = await apart
-      .listen(Number(number), name)
-      .catch(refused(name, number, 'the setting metrics (COMMIT_STATUS_METRICS) says'))
-    logger.info({ address, port }, 'metrics are served')
+    const [host, port] = [metrics.slice(0, colon).replace(/^\[(.*)\]$/, '$1'), Number(metrics.slice(colon + 1))]
+    const listening = await apart
+      .listen({ host, port })
+      .catch(refused(`${host}, port ${port}`, 'the setting metrics (COMMIT_STATUS_METRICS) says'))
+    logger.info({ address: listening?.address, port: listening?.port }, 'metrics are served')
   }
   try {
-    const listening = await main
-      .listen(port, host)
-      .catch(refused(host, port, 'the settings host and port (COMMIT_STATUS_HOST, COMMIT_STATUS_PORT) say'))
-    return { listening, servers: apart ? [main, apart] : [main] }
+    return { url: await listenMain(main, settings), servers }
   } catch (error) {
-    await apart?.close()
+    await Promise.all(servers.map(async (server) => await server.close()))
     throw error
   }
 }
 
-function refused(host: string, port: number | string, setting: string): (cause: unknown) => never {
+/** @returns where, as `StandAlone.url` has it */
+async function listenMain(server: HttpServer, { host, port, socket }: Settings): Promise<string> {
+  const path = socketPathOf(host)
+  const [where, setting] =
+    path === undefined
+      ? [`${host}, port ${port}`, 'the settings host and port (COMMIT_STATUS_HOST, COMMIT_STATUS_PORT) say']
+      : [host, 'the setting host (COMMIT_STATUS_HOST) says']
+  const listening =
+    path === undefined
+      ? server.listen({ host, port })
+      : listenAtPath(path, socket, async () => await server.listen({ path }))
+  const at = await listening.catch(refused(where, setting))
+  return at ? httpUrl(at.address, at.port) : host
+}
+
+function refused(where: string, setting: string): (cause: unknown) => never {
   return (cause) => {
-    throw new StartError(`cannot listen on ${host}, port ${port}: ${errorMessage(cause)}; ${setting} where`, { cause })
+    throw new StartError(`cannot listen on ${where}: ${errorMessage(cause)}; ${setting} where`, { cause })
   }
 }

@@ -1,4 +1,5 @@
-import { appendFileSync, chmodSync, cpSync, mkdirSync, rmSync } from 'node:fs'
+import { appendFileSync, chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -38,6 +39,25 @@ t.test('Where all is well, doctor says what there is, and ends with 0', async (t
   t.match(stdout, new RegExp(`^ok +address +${service.url} answers 200$`, 'm'))
   const lines = (await place.run(['doctor', '--json'], { environment })).stdout.trimEnd().split('\n')
   for (const line of lines) t.match(JSON.parse(line), { level: /^(?:ok|warn)$/, about: String, words: String })
+})
+
+t.test('A service on a Unix socket is asked there', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'doctor-'))
+  t.teardown(() => {
+    rmSync(folder, { recursive: true })
+  })
+  const place = new CommandPlace(folder)
+  const host = `unix:${join(folder, 'http.sock')}`
+  const environment = { COMMIT_STATUS_HOST: host }
+  t.match(
+    (await place.run(['doctor'], { environment })).stdout,
+    new RegExp(`^fail +address +nothing answers at ${host}: .*ENOENT`, 'm'),
+  )
+  const { line } = await place.serve(t, { environment })
+  t.match(line, `serving ${host} for the repositories in `)
+  const { status, stdout } = await place.run(['doctor'], { environment })
+  t.equal(status, 0)
+  t.match(stdout, new RegExp(`^ok +address +${host} answers 200$`, 'm'))
 })
 
 t.test('What is wrong is said, by line, and the exit status is 1', async (t) => {

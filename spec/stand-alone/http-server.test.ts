@@ -13,7 +13,7 @@ const CLIENTS = 50
 t.test('Clients that had connected when the server was told to stop are answered, not reset', async (t) => {
   const { limits } = readSettings({ environment: {}, home: '/', directory: '/' })
   const server = new HttpServer((_request, response) => response.end('whole'), limits, silentLogger)
-  const { port } = await server.listen(0, '127.0.0.1')
+  const { port = 0 } = (await server.listen({ port: 0, host: '127.0.0.1' })) ?? {}
   const client = run(process.execPath, [
     '-e',
     `const ask = async () => (await fetch('http://127.0.0.1:${port}')).text()

@@ -10,6 +10,7 @@ const DIRECTORY = '/home/alice'
 const defaults: Settings = {
   host: '127.0.0.1',
   port: 8080,
+  socket: { mode: '0660', group: '' },
   repositories: '/srv/commit-status/data/repositories',
   topOwner: 'git',
   store: 'level:/srv/commit-status/data/store',
@@ -212,7 +213,13 @@ t.test('The bounds of every setting', async (t) => {
 })
 
 const bounds: [environment: string, accepted: string[], refused: string[]][] = [
-  ['COMMIT_STATUS_HOST', ['h', 'h'.repeat(255)], ['', 'h'.repeat(256)]],
+  [
+    'COMMIT_STATUS_HOST',
+    ['h', 'h'.repeat(255), 'unix:/run/http.sock', `unix:/${'s'.repeat(106)}`],
+    ['', 'h'.repeat(256), 'unix:', `unix:/${'s'.repeat(107)}`, `unix:/${'é'.repeat(54)}`],
+  ],
+  ['COMMIT_STATUS_SOCKET_MODE', ['0660', '666', '0600'], ['', '0680', '66', '1777', 'rw-rw----']],
+  ['COMMIT_STATUS_SOCKET_GROUP', ['', 'www-data', '33'], ['www data', 'a:b', 'g'.repeat(101)]],
   ['COMMIT_STATUS_PORT', ['0', '1', '65535'], ['', '-1', '65536', '80 ', '8e1', '0x50', '80.0', 'http']],
   ['COMMIT_STATUS_REPOSITORIES', ['/', `/${'r'.repeat(4095)}`], ['', `/${'r'.repeat(4096)}`]],
   [
@@ -330,8 +337,8 @@ t.test(
       [
         { COMMIT_STATUS_TRUSTED_PROXIES: '::1,proxy' },
         {},
-        'bad setting trustedProxies.1 (COMMIT_STATUS_TRUSTED_PROXIES) = "proxy": must be an IP address or a range, ' +
-          '10.0.0.0/8',
+        'bad setting trustedProxies.1 (COMMIT_STATUS_TRUSTED_PROXIES) = "proxy": must be an IP address, a range, ' +
+          '10.0.0.0/8, or unix',
       ],
       [
         { COMMIT_STATUS_RIGHTS_COMMAND: 'gitolite access' },
@@ -342,8 +349,8 @@ t.test(
       [
         { COMMIT_STATUS_TRUSTED_PROXIES: '010.0.0.1' },
         {},
-        'bad setting trustedProxies.0 (COMMIT_STATUS_TRUSTED_PROXIES) = "010.0.0.1": must be an IP address or ' +
-          'a range, 10.0.0.0/8',
+        'bad setting trustedProxies.0 (COMMIT_STATUS_TRUSTED_PROXIES) = "010.0.0.1": must be an IP address, ' +
+          'a range, 10.0.0.0/8, or unix',
       ],
       [
         { COMMIT_STATUS_RETENTION: '400d' },

@@ -1,4 +1,6 @@
 import { stat } from 'node:fs/promises'
+import { get, type IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { isDeepStrictEqual } from 'node:util'
 import { ServiceNotRunning, remoteAdministration } from '../../../lib/admin/client.js'
 import { socketPath } from '../../../lib/admin/socket-path.js'
@@ -7,6 +9,8 @@ import { openStore } from '../../../lib/embedding/open-store.js'
 import { errorMessage } from '../../../lib/errors.js'
 import { levelFolder, withoutPassword } from '../../../lib/store/address.js'
 import type { GivenSettings, Settings } from '../../../lib/stand-alone/settings.js'
+import { httpUrl } from '../../../lib/stand-alone/sign-in.js'
+import { socketPathOf } from '../../../lib/stand-alone/unix-socket.js'
 import { defaultSettings } from '../administration/command-settings.js'
 import { lockHolder } from '../administration/lock-holder.js'
 import { userName } from '../administration/user-name.js'
@@ -68,9 +72,7 @@ async function level(folder: string): Promise<Finding[]> {
 
 /** Whether a service answers where it is to listen, and where people see it. */
 export async function addresses({ host, port, publicUrl, trustedProxies }: Settings): Promise<Finding[]> {
-  const anywhere = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
-  const url = `http://${anywhere.includes(':') ? `[${anywhere}]` : anywhere}:${port}`
-  const listening = port === 0 ? doubtful('address', 'port 0: another one at each start') : await health('address', url)
+  const listening = await listener(host, port)
   if (publicUrl === '') return [listening]
   return [
     listening,
@@ -86,17 +88,35 @@ export async function addresses({ host, port, publicUrl, trustedProxies }: Setti
   ]
 }
 
-async function health(about: string, url: string): Promise<Finding> {
+async function listener(host: string, port: number): Promise<Finding> {
+  const path = socketPathOf(host)
+  if (path !== undefined) return await health('address', host, path)
+  if (port === 0) return doubtful('address', 'port 0: another one at each start')
+  return await health('address', httpUrl(host.replace(/^0\.0\.0\.0$/, '127.0.0.1').replace(/^::$/, '::1'), port))
+}
+
+/** @param socketPath where it is asked, if not at the URL */
+async function health(about: string, url: string, socketPath?: string): Promise<Finding> {
   try {
-    const response = await fetch(`${url}/healthz`, {
-      redirect: 'manual',
-      signal: AbortSignal.timeout(ANSWER_MILLISECONDS),
-    })
-    const words = `${url} answers ${response.status}`
-    const text = (await response.text()).slice(0, 200).trim()
-    return response.status === 200 && text.includes('"ok"') ? ok(about, words) : wrong(about, `${words}: ${text}`)
+    const { status, text } = await (socketPath === undefined ? asked(url) : askedAt(socketPath))
+    const words = `${url} answers ${status}`
+    return status === 200 && text.includes('"ok"') ? ok(about, words) : wrong(about, `${words}: ${text.trim()}`)
   } catch (error) {
     const { cause = error } = error instanceof Error ? error : {}
     return wrong(about, `nothing answers at ${url}: ${errorMessage(cause)}`)
   }
+}
+
+async function asked(url: string): Promise<{ status: number | undefined; text: string }> {
+  const signal = AbortSignal.timeout(ANSWER_MILLISECONDS)
+  const response = await fetch(`${url}/healthz`, { redirect: 'manual', signal })
+  return { status: response.status, text: (await response.text()).slice(0, 200) }
+}
+
+async function askedAt(socketPath: string): Promise<{ status: number | undefined; text: string }> {
+  const signal = AbortSignal.timeout(ANSWER_MILLISECONDS)
+  const incoming = await new Promise<IncomingMessage>((resolve, reject) => {
+    get({ socketPath, path: '/healthz', agent: false, signal }, resolve).on('error', reject)
+  })
+  return { status: incoming.statusCode, text: (await text(incoming)).slice(0, 200) }
 }
