@@ -6,11 +6,11 @@ import t, { type Test } from 'tap'
 
 const script = fileURLToPath(new URL('../../.ci/run', import.meta.url))
 
-/** Runs .ci/run with an `npm test` that prints this and exits so, and one on another Node that is well. */
+/** Runs .ci/run with an `npm test` that prints this and exits so, and others, on another Node or PostgreSQL, that are well. */
 function runWith(t: Test, { output = '', code = 0 }: { output?: string; code?: number }) {
   const folder = t.testdir({
     bin: {
-      npm: `#!/bin/sh\ncase "$*" in *--node=*) echo '# { total: 3, pass: 3 }';; *) cat output; exit ${code};; esac\n`,
+      npm: `#!/bin/sh\ncase "$*" in *--node=*|*--postgres=*) echo '# { total: 3, pass: 3 }';; *) cat output; exit ${code};; esac\n`,
       // Nothing is to be installed.
       'dpkg-query': '#!/bin/sh\necho installed\n',
     },
@@ -26,10 +26,10 @@ function runWith(t: Test, { output = '', code = 0 }: { output?: string; code?: n
   return { status, stdout, last: stdout.trimEnd().split('\n').at(-1) }
 }
 
-t.test('The last line counts what passed and failed, on all Nodes together', async (t) => {
+t.test('The last line counts what passed and failed, of all runs together', async (t) => {
   t.match(runWith(t, { output: 'ok 1 - fine\n# { total: 12, pass: 12 }\n' }), {
     status: 0,
-    last: '15 passed, 0 failed',
+    last: '18 passed, 0 failed',
   })
   t.match(runWith(t, { output: '# { total: 12, pass: 11, fail: 1 }\n', code: 1 }), {
     status: 1,
@@ -48,11 +48,11 @@ t.test('A test that is skipped fails the run', async (t) => {
       'ok 1 - one # SKIP strace cannot be used here\n    ok 1 - two # SKIP PostgreSQL is not installed\n' +
       '# { total: 12, pass: 10, skip: 2 }\n',
   })
-  t.strictSame([status, last], [1, '13 passed, 2 failed'])
+  t.strictSame([status, last], [1, '16 passed, 2 failed'])
   t.match(stdout, /skipped, though .*:\nok 1 - one # SKIP strace cannot be used here\n {4}ok 1 - two # SKIP /)
 })
 
 t.test('Unless the list says why it may be', async (t) => {
   const output = 'ok 1 - one # SKIP there is no IPv6 here\n# { total: 12, pass: 11, skip: 1 }\n'
-  t.match(runWith(t, { output }), { status: 0, last: '14 passed, 0 failed' })
+  t.match(runWith(t, { output }), { status: 0, last: '17 passed, 0 failed' })
 })
