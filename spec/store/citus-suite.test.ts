@@ -16,10 +16,10 @@ t.test('The PostgreSQL store is a store where Citus spreads the statuses', { ski
     const url = await cluster.database()
     return { open: async () => await open(t, url) }
   })
-  t.test('days', (t) => {
+  t.test('days', async (t) =>
     claimedDaySuite(t, async (t) => {
       const url = await cluster.database()
       return async () => await open(t, url)
-    })
-  })
+    }),
+  )
 })
