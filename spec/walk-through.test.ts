@@ -35,7 +35,8 @@ for (const format of ['sha1', 'sha256'] as const) {
       `COMMIT_STATUS_REPOSITORIES=${place.repositories}`,
       `COMMIT_STATUS_STORE=level:${place.store}`,
     ]
-    const { stdout } = await promisify(execFile)('env', ['-i', ...variables, 'bash', '-euc', script])
+    const { stdout, stderr } = await promisify(execFile)('env', ['-i', ...variables, 'bash', '-euc', script])
+    t.notMatch(stderr, /^hint: /m, 'git has nothing to add')
     const answers = stdout
       .split('\n')
       .filter((line) => line.startsWith('{'))
