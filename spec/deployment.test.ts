@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
@@ -8,7 +8,10 @@ import { readSettings } from '../lib/stand-alone/settings.js'
 import { LevelStore } from '../lib/store/level/level-store.js'
 import { commitId, repositoryNamed } from './fixtures/names.js'
 import { chapter, codeBlocks } from './fixtures/page.js'
+import { missing } from './fixtures/program.js'
 import { resultOf } from './fixtures/work.js'
+
+const run = promisify(execFile)
 
 t.test('The sample settings file is read, and has every setting with its default, but for the folders', async (t) => {
   const read = (file?: string) =>
@@ -35,6 +38,17 @@ t.test('The unit gives the service as long to stop as it may take', async (t) =>
   const [, seconds] = /^TimeoutStopSec=(\d+)$/m.exec(unit) ?? []
   const closeSeconds = settings.find(({ key }) => key === 'limits.closeSeconds')?.default
   t.ok(Number(seconds) > Number(closeSeconds) + 10)
+})
+
+const systemdIsMissing = await missing('systemd')
+t.test('systemd understands the socket, which is where the settings say', { skip: systemdIsMissing }, async (t) => {
+  const folder = t.testdir()
+  for (const kind of ['socket', 'service'])
+    copyFileSync(`config/commit-status.${kind}`, join(folder, `commit-status.${kind}`))
+  const { stdout, stderr } = await run('systemd-analyze', ['verify', join(folder, 'commit-status.socket')])
+  t.equal(stdout + stderr, '')
+  const { host, port } = readSettings({ environment: {}, home: '/', directory: '/' })
+  t.match(readFileSync('config/commit-status.socket', 'utf8'), `\nListenStream=${host}:${port}\n`)
 })
 
 t.test('nginx keeps connections for less long than the service, and waits longer for an answer', async (t) => {
@@ -67,7 +81,7 @@ t.test('The script of the pages prints the statuses of a backup', async (t) => {
   await store.close()
   const [script = ''] = codeBlocks(chapter('config/README.md', '## Your data'), 'js')
   writeFileSync('build/page-script.mjs', script)
-  const { stdout } = await promisify(execFile)(process.execPath, ['build/page-script.mjs', join(folder, 'backup')])
+  const { stdout } = await run(process.execPath, ['build/page-script.mjs', join(folder, 'backup')])
   const { hex } = commitId('c0ffee')
   t.equal(
     stdout,

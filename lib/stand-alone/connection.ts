@@ -164,9 +164,14 @@ export class Connection {
 
   /** Closes once the requests that have arrived, in part at least, are answered. The last answer says so. */
   close(): void {
+    this.closeAfterNext()
+    this.#endIfIdle()
+  }
+
+  /** The same, once there has been a request. */
+  closeAfterNext(): void {
     this.#closing = true
     if (this.#current && this.#waiting.length === 0) this.#current.response.shouldKeepAlive = false
-    this.#endIfIdle()
   }
 
   /** Sends what is left to send and says that no more will come; the rest is up to the client, for a while. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { setImmediate } from 'node:timers/promises'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import { ServiceError, type ErrorCode } from '../errors.js'
 import { errorAnswer, Exchange } from '../http/exchange.js'
 import type { Handler } from '../http/dispatcher.js'
@@ -11,6 +11,7 @@ import { logErrors, stop } from '../http/listening.js'
 import type { Logger } from '../contracts/logger.js'
 import { noopMeter, type Meter } from '../contracts/meter.js'
 import { Connection, ListenedResponse } from './connection.js'
+import type { HandedSocket } from './handed-socket.js'
 
 /** What clients may take of a server; the settings of the same names say what each means. */
 export interface ServerLimits {
@@ -24,8 +25,11 @@ export interface ServerLimits {
   readonly closeSeconds: number
 }
 
-/** What a server listens on: an address, or the path of a Unix socket. */
-export type Place = { readonly port: number; readonly host: string } | { readonly path: string }
+/** What a server listens on: an address, the path of a Unix socket, or a socket that was handed over. */
+export type Place = { readonly port: number; readonly host: string } | { readonly path: string } | HandedSocket
+
+/** For a socket that was handed over: as long as the system lets the queue of connections be. */
+const LONGEST_BACKLOG = 0x7fff_ffff
 
 /** How often it is looked whether time-outs are over and who takes no answers. */
 const CHECK_MILLISECONDS = 1_000
@@ -43,6 +47,7 @@ export class HttpServer {
   readonly #limits: ServerLimits
   readonly #logger: Logger
   #checks: NodeJS.Timeout | undefined
+  #isHanded = false
   /** Connections that were too many since the last check. */
   #dropped = 0
   /** Connections that were taken, those that were too many among them. */
@@ -126,7 +131,9 @@ export class HttpServer {
    * @returns where, but for a Unix socket
    */
   async listen(place: Place): Promise<AddressInfo | undefined> {
-    this.#server.listen(place)
+    this.#isHanded = 'fd' in place
+    if (this.#isHanded) this.#server.listen(place, LONGEST_BACKLOG)
+    else this.#server.listen(place)
     await once(this.#server, 'listening')
     logErrors(this.#server, this.#logger)
     this.#checks = setInterval(() => {
@@ -139,12 +146,18 @@ export class HttpServer {
   /**
    * Stops accepting connections, answers the requests that have arrived, the last on each connection with
    * `Connection: close`, and ends the connections. What has not come to its end after `closeSeconds` is cut off.
+   * What waits at a socket that was handed over is left to the next process; so that nobody notices the change, a
+   * request on a connection that is open is answered for a quarter of that time, too.
    */
   async close(): Promise<void> {
-    await this.#takeWaiting()
+    if (!this.#isHanded) await this.#takeWaiting()
     const closed = stop(this.#server, this.#limits.closeSeconds)
     // What clients have sent by now is read before the connections without a request are closed.
     await someTurns()
+    if (this.#isHanded) {
+      for (const connection of this.#connections.values()) connection.closeAfterNext()
+      await Promise.race([closed, setTimeout(this.#limits.closeSeconds * 250, undefined, { ref: false })])
+    }
     for (const connection of this.#connections.values()) connection.close()
     await closed
     clearInterval(this.#checks)

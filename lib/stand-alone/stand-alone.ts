@@ -3,6 +3,7 @@ import { buildInfo } from '../embedding/build-info.js'
 import { errorMessage, StartError } from '../errors.js'
 import { systemClock, type Clock } from '../contracts/clock.js'
 import type { Logger } from '../contracts/logger.js'
+import type { HandedSocket } from './handed-socket.js'
 import { HttpServer } from './http-server.js'
 import { createLogger } from './log.js'
 import type { Settings } from './settings.js'
@@ -11,7 +12,7 @@ import { listenAtPath, socketPathOf } from './unix-socket.js'
 
 /** A service with a server of its own. */
 export interface StandAlone {
-  /** `http://host:port`, or `unix:` and the path of a socket. */
+  /** `http://host:port`, or `unix:` and the path of a socket; of one that was handed over, its name. */
   readonly url: string
   /** Stops accepting, finishes what runs, closes the store. */
   close(): Promise<void>
@@ -21,13 +22,14 @@ export interface StandAlone {
  * Starts a service of its own: the one place in `lib/` that listens.
  * @param dependencies what takes the place of the log on standard output and of the system's clock
  * @param dependencies.command that administers this service, for people to copy into a shell
+ * @param dependencies.handed what it listens on in place of what the settings say
  * @throws StartError when the address is taken or the repositories folder is missing; StoreLocked, StoreUnavailable
  */
 export async function startStandAlone(
   settings: Settings,
-  dependencies: { logger?: Logger; clock?: Clock; command?: string } = {},
+  dependencies: { logger?: Logger; clock?: Clock; command?: string; handed?: HandedSocket | undefined } = {},
 ): Promise<StandAlone> {
-  const { clock = systemClock, command } = dependencies
+  const { clock = systemClock, command, handed } = dependencies
   const logger = dependencies.logger ?? (await createLogger(settings.logLevel, process.stdout))
   const { repositories, topOwner, store, trustedProxies, tokenPrefix, authFailures, limits, cache } = settings
   const { compatibleApis, giteaHosts, publicUrl, rights, retention } = settings
@@ -62,7 +64,7 @@ export async function startStandAlone(
   })
   let servers: readonly HttpServer[]
   try {
-    ;({ url, servers } = await listen(assembled, settings, logger))
+    ;({ url, servers } = await listen(assembled, settings, logger, handed))
   } catch (error) {
     await assembled.service.close()
     throw error
@@ -85,6 +87,7 @@ async function listen(
   { service, meter, metricsHandler }: Assembled,
   settings: Settings,
   logger: Logger,
+  handed: HandedSocket | undefined,
 ): Promise<{ url: string; servers: HttpServer[] }> {
   const { metrics, limits } = settings
   const main = new HttpServer(service.handler, limits, logger, meter)
@@ -99,7 +102,7 @@ async function listen(
     logger.info({ address: listening?.address, port: listening?.port }, 'metrics are served')
   }
   try {
-    return { url: await listenMain(main, settings), servers }
+    return { url: await listenMain(main, settings, handed), servers }
   } catch (error) {
     await Promise.all(servers.map(async (server) => await server.close()))
     throw error
@@ -107,7 +110,16 @@ async function listen(
 }
 
 /** @returns where, as `StandAlone.url` has it */
-async function listenMain(server: HttpServer, { host, port, socket }: Settings): Promise<string> {
+async function listenMain(
+  server: HttpServer,
+  { host, port, socket }: Settings,
+  handed: HandedSocket | undefined,
+): Promise<string> {
+  if (handed) {
+    const where = `the socket ${handed.name} of systemd`
+    const at = await server.listen(handed).catch(refused(where, 'its unit says'))
+    return at ? httpUrl(at.address, at.port) : `unix:${handed.name}`
+  }
   const path = socketPathOf(host)
   const [where, setting] =
     path === undefined

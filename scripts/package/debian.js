@@ -32,8 +32,8 @@ export function makeDebianPackage(tree, file, { version, architecture, time, wor
   cpSync(tree.folder, join(to, HOME), { recursive: true })
   mkdirSync(join(to, 'usr/bin'), { recursive: true })
   symlinkSync('../lib/commit-status/scripts/commit-status', join(to, 'usr/bin/commit-status'))
-  const unit = 'commit-status.service'
-  place(join(root, 'config', unit), join(to, 'usr/lib/systemd/system', unit))
+  for (const unit of ['commit-status.service', 'commit-status.socket'])
+    place(join(root, 'config', unit), join(to, 'usr/lib/systemd/system', unit))
   for (const kind of ['sysusers', 'tmpfiles'])
     place(ours(`${kind}.conf`), join(to, `usr/lib/${kind}.d/commit-status.conf`))
   write(join(to, SETTINGS), `${JSON.stringify(FIRST_SETTINGS, null, 2)}\n`, 0o640)

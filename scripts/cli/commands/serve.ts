@@ -21,6 +21,7 @@ export function serveCommand(program: Command, io: Io): void {
       const { isDefaultFolder, givenSettings } = await import('../administration/command-settings.js')
       const { explained } = await import('../administration/explained-failure.js')
       const { pastedCommand } = await import('../administration/pasted-command.js')
+      const { handedSocket } = await import('../../../lib/stand-alone/handed-socket.js')
       const given = givenSettings(io, command)
       const { settings, file } = given
       setFlagsFromString(`--heap-growing-percent=${GARBAGE_PERCENT}`)
@@ -31,7 +32,7 @@ export function serveCommand(program: Command, io: Io): void {
       if (isDefaultFolder(settings)) await mkdir(settings.repositories, { recursive: true })
       // Files of the store are its user's alone, whoever may enter its folder.
       io.umask(0o077)
-      const parts = { command: pastedCommand(io, given) }
+      const parts = { command: pastedCommand(io, given), handed: handedSocket(io.env, io.pid) }
       const service = await explained(
         io,
         given,
