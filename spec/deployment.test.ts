@@ -41,6 +41,24 @@ t.test('The unit gives the service as long to stop as it may take', async (t) =>
 })
 
 const systemdIsMissing = await missing('systemd')
+t.test(
+  'The unit is as closed as it can be, and more so for this machine alone',
+  { skip: systemdIsMissing },
+  async (t) => {
+    const folder = t.testdir({ 'commit-status.service.d': {} })
+    const unit = join(folder, 'commit-status.service')
+    copyFileSync('config/commit-status.service', unit)
+    // Tenths; it ends with 1 above the threshold.
+    const exposure = async () => {
+      const { stdout } = await run('systemd-analyze', ['security', '--offline=true', '--threshold=13', unit])
+      return Number(/exposure level for commit-status\.service: ([\d.]+) /.exec(stdout)?.[1])
+    }
+    const usual = await exposure()
+    copyFileSync('config/loopback-only.conf', join(folder, 'commit-status.service.d/loopback-only.conf'))
+    t.ok((await exposure()) < usual)
+  },
+)
+
 t.test('systemd understands the socket, which is where the settings say', { skip: systemdIsMissing }, async (t) => {
   const folder = t.testdir()
   for (const kind of ['socket', 'service'])

@@ -40,6 +40,7 @@ export function makeDebianPackage(tree, file, { version, architecture, time, wor
   place(ours('lintian-overrides'), join(to, 'usr/share/lintian/overrides/commit-status'))
   const documents = join(to, 'usr/share/doc/commit-status')
   write(join(documents, 'copyright'), copyright(tree))
+  place(join(root, 'config/loopback-only.conf'), join(documents, 'examples/loopback-only.conf'))
   write(join(documents, 'changelog.gz'), packed(changelog(version, time)))
   manual(tree, to)
 
