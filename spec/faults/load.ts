@@ -175,6 +175,16 @@ export class Load {
     while (this.#acknowledged < enough) await once(this.#events, 'acknowledged', { signal })
   }
 
+  /** Resolves once a report on every repository has been acknowledged; rejects when that takes too long. */
+  async everywhere(milliseconds = 60_000): Promise<void> {
+    const left = new Set(this.#commits.map(repositoryOf))
+    const signal = AbortSignal.timeout(milliseconds)
+    while (left.size > 0) {
+      const [repository] = (await once(this.#events, 'acknowledged', { signal })) as [string]
+      left.delete(repository)
+    }
+  }
+
   /** Resolves once a report has been answered with 503; it says when to come again. */
   async refused(): Promise<void> {
     await once(this.#events, 'unavailable', { signal: AbortSignal.timeout(60_000) })
@@ -273,7 +283,7 @@ export class Load {
       this.#acknowledged++
       this.#longestGap = Math.max(this.#longestGap, now - this.#acknowledgedAt)
       this.#acknowledgedAt = now
-      this.#events.emit('acknowledged')
+      this.#events.emit('acknowledged', repository)
     } else {
       const isRefused = status >= 400 && status < 500
       this.#writes.push({
@@ -339,4 +349,8 @@ export class Load {
     this.#agent.destroy()
     this.#asking.destroy()
   }
+}
+
+function repositoryOf(commit: string): string {
+  return commit.split(' ').slice(0, 1).join()
 }

@@ -4,7 +4,8 @@ import pg from 'pg'
 import t, { type Test } from 'tap'
 import { Forwarder } from '../fixtures/forwarder.js'
 import { isMissing, PostgresServer, sql } from '../fixtures/postgres.js'
-import { fault, isLong, type Row } from './fault.js'
+import { fault, isLong } from './fault.js'
+import { inject } from './injection.js'
 import { Load } from './load.js'
 
 // Servers and services are started for each.
@@ -18,9 +19,6 @@ interface Cluster {
   readonly load: Load
 }
 
-/** All must be well again so long after a fault. */
-const HEALING_MILLISECONDS = 10_000
-
 async function start(t: Test, settings: Record<string, string> = {}): Promise<Cluster> {
   const server = await PostgresServer.start(t, settings)
   const url = await server.database()
@@ -31,39 +29,12 @@ async function start(t: Test, settings: Record<string, string> = {}): Promise<Cl
   return { server, url, forwarder, load: await Load.start(t, t.testdir(), { instances: 3, environment }) }
 }
 
-/** Injects a fault again and again, each time into services that do their work, and judges what came of it. */
-async function inject(t: Test, { load }: Cluster, times: number, once: () => Promise<unknown>): Promise<Row> {
-  let longestUnavailabilityMs = 0
-  for (let round = 0; round < times; round++) {
-    await load.more(20 + Math.floor(Math.random() * (isLong ? 200 : 50)))
-    await once()
-    const over = performance.now()
-    await load.more(1)
-    longestUnavailabilityMs = Math.max(longestUnavailabilityMs, Math.round(performance.now() - over))
-  }
-  await load.more(100)
-  t.ok(load.isAlive, 'no process has ended')
-  const { lost, wrong } = await load.finish()
-  t.strictSame(
-    [lost, wrong, load.unexpected].map((found) => found.slice(0, 5)),
-    [[], [], []],
-  )
-  t.ok(longestUnavailabilityMs < HEALING_MILLISECONDS, `away for ${longestUnavailabilityMs} ms at most`)
-  return {
-    injected: times,
-    acknowledged: load.acknowledged,
-    lost: lost.length,
-    wrong: wrong.length,
-    longestUnavailabilityMs,
-  }
-}
-
 fault(
   'PostgreSQL: killed and started again',
   { short: 1, long: 20 },
   async (t, times) => {
     const cluster = await start(t)
-    return await inject(t, cluster, times, async () => {
+    return await inject(t, cluster.load, times, async () => {
       await cluster.server.kill('SIGKILL')
       await cluster.load.refused()
       await cluster.server.run()
@@ -80,7 +51,7 @@ fault(
     const end =
       'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> ' +
       'pg_backend_pid()'
-    return await inject(t, cluster, times, async () => await sql(cluster.url, end))
+    return await inject(t, cluster.load, times, async () => await sql(cluster.url, end))
   },
   isMissing,
 )
@@ -90,7 +61,7 @@ fault(
   { short: 3, long: 500 },
   async (t, times) => {
     const cluster = await start(t)
-    return await inject(t, cluster, times, async () => {
+    return await inject(t, cluster.load, times, async () => {
       cluster.forwarder.cut(true)
       await Promise.resolve()
     })
@@ -110,7 +81,7 @@ fault(
       IF random() < 0.02 THEN ${raise('40001')}; ELSIF random() < 0.02 THEN ${raise('40P01')}; END IF; RETURN NEW; END
   $$`,
     )
-    return await inject(t, cluster, times, async () => {
+    return await inject(t, cluster.load, times, async () => {
       await sql(
         cluster.url,
         'CREATE TRIGGER fail BEFORE INSERT ON commit_status.statuses FOR EACH ROW EXECUTE FUNCTION fail()',
@@ -127,7 +98,7 @@ fault(
   { short: 1, long: 10 },
   async (t, times) => {
     const cluster = await start(t)
-    return await inject(t, cluster, times, async () => {
+    return await inject(t, cluster.load, times, async () => {
       cluster.server.freeze('SIGSTOP')
       await cluster.load.refused()
       await setTimeout(Math.random() * 3000)
@@ -143,7 +114,7 @@ fault(
   async (t, times) => {
     const cluster = await start(t, { max_connections: '20', superuser_reserved_connections: '0' })
     const end = 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()'
-    return await inject(t, cluster, times, async () => {
+    return await inject(t, cluster.load, times, async () => {
       const others: pg.Client[] = []
       const take = async (): Promise<void> => {
         const client = new pg.Client(cluster.server.url('postgres'))
@@ -167,7 +138,7 @@ fault(
   async (t, times) => {
     const cluster = await start(t)
     let primary = cluster.server
-    return await inject(t, cluster, times, async () => {
+    return await inject(t, cluster.load, times, async () => {
       const replica = await primary.replica()
       await cluster.load.more(200)
       primary.freeze('SIGSTOP')

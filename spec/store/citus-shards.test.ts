@@ -87,12 +87,7 @@ t.test('Shards of Citus', { skip: isCitusMissing }, async (t) => {
   t.test('A transaction that holds one shard takes along what is on that shard alone', async (t) => {
     const { url, lines, worker, gone, save } = await open(t)
     await Promise.all(gone.map(save))
-    const [row] = await sql(
-      url,
-      "SELECT get_shard_id_for_distribution_column('commit_status.statuses', $1::bytea)::text AS shard",
-      [Buffer.from(`${gone[0]?.full}/`)],
-    )
-    const shard = String(row?.['shard'])
+    const [shard] = await cluster.shardOf(url, String(gone[0]?.full))
     const database = new URL(url).pathname.slice(1)
     const lock = `LOCK TABLE commit_status.statuses_${shard}`
     const held = sql(
