@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { root } from '../set-up/checkout.js'
 import { readJson } from '../set-up/json.js'
+import { manual } from './manual.js'
 import { filesIn, write } from './tree.js'
 
 const HOME = 'usr/lib/commit-status'
@@ -13,6 +14,13 @@ const SETTINGS = 'etc/commit-status/settings.json'
 const FIRST_SETTINGS = {
   ...{ host: '127.0.0.1', port: 8080 },
   ...{ repositories: '/srv/git', store: 'level:/var/lib/commit-status/store', trustedProxies: [] },
+}
+
+/** Where Debian's shells look for completions. */
+const COMPLETIONS = {
+  bash: 'bash-completion/completions',
+  zsh: 'zsh/vendor-completions',
+  fish: 'fish/vendor_completions.d',
 }
 
 /** Debian wants an address in every package; nobody publishes this one. */
@@ -42,7 +50,10 @@ export function makeDebianPackage(tree, file, { version, architecture, time, wor
   write(join(documents, 'copyright'), copyright(tree))
   place(join(root, 'config/loopback-only.conf'), join(documents, 'examples/loopback-only.conf'))
   write(join(documents, 'changelog.gz'), packed(changelog(version, time)))
-  manual(tree, to)
+  for (const [file, text] of manual(tree, COMPLETIONS)) {
+    const isPage = file.startsWith('man/')
+    write(join(to, 'usr/share', isPage ? `${file}.gz` : file), isPage ? packed(text) : text)
+  }
 
   for (const script of ['postinst', 'prerm', 'postrm']) place(ours(script), join(to, 'DEBIAN', script), 0o755)
   write(join(to, 'DEBIAN/conffiles'), `/${SETTINGS}\n`)
@@ -115,27 +126,6 @@ function changelog(/** @type {string} */ version, /** @type {number} */ time) {
 
  -- ${String(readJson(join(root, 'package.json'))['author'])} <${ADDRESS}>  ${date}
 `
-}
-
-/** The manual and the completions, which the program makes itself. @param {import('./tree.js').Tree} tree */
-function manual({ folder }, /** @type {string} */ to) {
-  if (!existsSync(join(folder, 'build/scripts/cli/commands/manual.js'))) return
-  const made = (/** @type {string[]} */ ...args) =>
-    execFileSync(join(folder, 'scripts/commit-status'), args, {
-      encoding: 'utf8',
-      env: { ...process.env, COMMIT_STATUS_CONFIG: '' },
-    })
-  for (const [page, section] of [
-    ['commit-status.1', 1],
-    ['commit-status.json.5', 5],
-  ])
-    write(join(to, `usr/share/man/man${section}/${page}.gz`), packed(made('manual', String(page))))
-  const shells = {
-    bash: 'bash-completion/completions/commit-status',
-    zsh: 'zsh/vendor-completions/_commit-status',
-    fish: 'fish/vendor_completions.d/commit-status.fish',
-  }
-  for (const [shell, file] of Object.entries(shells)) write(join(to, 'usr/share', file), made('completion', shell))
 }
 
 /** As `gzip -9n`, without a time. */

@@ -1,9 +1,19 @@
 import { execFileSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { manual } from './manual.js'
+import { write } from './tree.js'
+
+/** Where shells look for completions below /usr/local. */
+const COMPLETIONS = {
+  bash: 'bash-completion/completions',
+  zsh: 'zsh/site-functions',
+  fish: 'fish/vendor_completions.d',
+}
 
 /**
- * Packs the tree, in a folder of the archive's own name: of the same bytes for the same tree and time.
+ * Packs the tree, with its manual and completions below `share`, in a folder of the archive's own name: of the same
+ * bytes for the same tree and time.
  * @param {import('./tree.js').Tree} tree
  * @param {string} file
  * @param {{ time: number, work: string }} options
@@ -11,6 +21,7 @@ import { basename, join } from 'node:path'
  */
 export function makeTarball(tree, file, { time, work }) {
   const name = basename(file, '.tar.xz')
+  for (const [file, text] of manual(tree, COMPLETIONS)) write(join(tree.folder, 'share', file), text)
   const archive = join(work, 'tree.tar')
   const fixed = ['--sort=name', '--owner=0', '--group=0', '--numeric-owner', '--format=ustar', `--mtime=@${time}`]
   const under = `--transform=flags=r;s|^tree|${name}|`
