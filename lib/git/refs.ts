@@ -26,6 +26,9 @@ const MAX_BYTES = 8_192
 /** What git says, at the end, of a name that is none of its refs. */
 const UNKNOWN = 'not a valid ref'
 
+/** All that git says of a ref to what it does not find, which may only not be readable: who confirms commits knows. */
+const LEADS_NOWHERE = /^fatal: git show-ref: bad ref \S+ \(([0-9a-f]+)\)$/
+
 /**
  * Reads the refs of bare repositories, through the installed git: it knows every way to store them. Read are the
  * repository's own names, never revisions: no range, abbreviated id or option.
@@ -50,7 +53,7 @@ export class Refs {
 
   /**
    * What a ref points at, annotated tags peeled: as it was two seconds ago at most. It may be something else than a
-   * commit.
+   * commit, or not be there.
    * @param name of a branch or tag, short or full, or `HEAD`
    * @returns `undefined` for a ref that is not there, and for what cannot be the name of one
    * @throws RepositoryUnreadable when it cannot be determined, after 5 seconds at most; ServiceError `overloaded`
@@ -100,6 +103,8 @@ export class Refs {
     const args = ['show-ref', '--verify', '--dereference', '--', full]
     const { code, output, error } = await this.#git.run(directory, args, MAX_BYTES)
     if (code === 0) return output.toString().trimEnd().split('\n')
+    const [, id] = LEADS_NOWHERE.exec(error) ?? []
+    if (id !== undefined) return [id]
     if (!error.endsWith(UNKNOWN)) throw new RepositoryUnreadable(directory, new Error(`git show-ref: ${error}`))
     return undefined
   }

@@ -193,7 +193,7 @@ t.test('Nothing that the configuration of a repository names is run', async (t) 
   writeFileSync(join(directory, 'refs/heads/gone'), `${'e'.repeat(40)}\n`)
   refs.forget()
   t.equal(await resolve('main'), sha)
-  await t.rejects(resolve('gone'), { name: 'RepositoryUnreadable' }, 'what a ref names is not there')
+  await t.rejects(resolve('gone'), { name: 'RepositoryUnreadable' }, 'what a ref names may be elsewhere')
   t.notOk(existsSync(mark))
 })
 

@@ -1,6 +1,6 @@
 // What holds for branches, tags and other refs of every API.
 import { execFileSync } from 'node:child_process'
-import { appendFileSync, chmodSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { git, gitWithInput, makeRepositoryWithCommit } from '../../fixtures/git.js'
@@ -87,6 +87,30 @@ t.test('A ref to what is not there hides no others; one that cannot be read is n
     if (path !== '/api/v3/repos/alice/hello/branches') t.notMatch(text, 'gone-', path)
   }
   t.match((await list('/api/v4/projects/alice%2Fhello/repository/branches')).text, '"merged":')
+
+  const single = {
+    '/api/v3/repos/alice/hello': [
+      'branches/gone-2',
+      'git/ref/tags/gone-1',
+      'git/ref/heads/gone-2',
+      'git/refs/tags/gone-3',
+    ],
+    '/gitea/api/v1/repos/alice/hello': ['branches/gone-2', 'commits/gone-3/status'],
+    '/api/v4/projects/alice%2Fhello/repository': ['branches/gone-2', 'commits/gone-3'],
+  }
+  for (const [at, paths] of Object.entries(single))
+    for (const path of paths) t.match(await list(`${at}/${path}`), { status: 404 }, `${at} ${path}`)
+
+  const page = async (path: string) => {
+    const answer = await fetch(`${service.url}/repos/alice/hello${path}`)
+    return { status: answer.status, text: await answer.text() }
+  }
+  for (const path of ['?ref=gone-2', '/commits/gone-3']) t.match(await page(path), { status: 404 }, path)
+  t.match((await page('/badge.svg?ref=gone-2')).text, 'branch not found')
+  const main = readFileSync(join(directory, 'HEAD'))
+  writeFileSync(join(directory, 'HEAD'), 'ref: refs/heads/gone-2\n')
+  t.match((await page('')).text, 'value="main"', 'where HEAD leads there, another branch is shown')
+  writeFileSync(join(directory, 'HEAD'), main)
 
   const file = join(directory, 'objects', sha.slice(0, 2), sha.slice(2))
   chmodSync(file, 0o644)
