@@ -5,12 +5,19 @@ const MIN_LIKENESS = 0.4
 const MAX_DISTANCE = 3
 
 /** The word that was most likely meant by a misspelt one; `undefined` when none is like it. */
-export function closest(word: string, known: readonly string[]): string | undefined {
+function closest(word: string, known: readonly string[]): string | undefined {
   const [best] = known
     .map((other) => ({ other, away: distance(word.toLowerCase(), other.toLowerCase()) }))
     .filter(({ other, away }) => away <= MAX_DISTANCE && 1 - away / Math.max(word.length, other.length) > MIN_LIKENESS)
     .sort((one, other) => one.away - other.away)
   return best?.other
+}
+
+/** What a message adds to the name of nothing that is there: what may have been meant, if anything. */
+export function meant(name: string, known: readonly string[]): string {
+  const like = closest(name, known)
+  if (like === name) return '; a dot stands for a nested object'
+  return like === undefined ? '' : `; did you mean ${like}?`
 }
 
 /** How many letters must be put in, taken away, replaced, or exchanged with the next one. */

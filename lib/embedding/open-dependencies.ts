@@ -102,10 +102,7 @@ export async function openDependencies(
 async function repositoryFolder(path: string, topOwner = defaultOf('topOwner')): Promise<RepositoryFolder> {
   const found = await stat(path).catch(() => undefined)
   if (!found?.isDirectory()) {
-    throw new StartError(
-      `the repositories folder ${resolve(path)} does not exist; make it, or name another one with the setting ` +
-        'repositories (COMMIT_STATUS_REPOSITORIES)',
-    )
+    throw new StartError(`the repositories folder ${resolve(path)} does not exist; make it, or name another one`)
   }
   return new RepositoryFolder(path, { topOwner })
 }

@@ -11,6 +11,7 @@ import type { Clock } from '../contracts/clock.js'
 import type { FailureBudget } from '../contracts/failure-budget.js'
 import type { Logger } from '../contracts/logger.js'
 import type { Repositories } from '../contracts/repositories.js'
+import { meant } from '../domain/closest.js'
 import { isOwnerName } from '../domain/repository-name.js'
 import type { Store } from '../contracts/store.js'
 import { ruleText, Schema, type SchemaError } from '../domain/schema.js'
@@ -115,19 +116,26 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   clock: ['now'],
 }
 
+/** What else only the library has. */
+const SWITCHES = { metrics: { type: 'boolean' }, commands: { type: 'boolean' } } as const
+
 /** What is no part: the settings that are options too, and what only the library has. */
 const options = settings.filter(({ isOption }) => isOption)
-const values = new Schema<object>(
-  objectSchema({ ...schemasOf(options, false), metrics: { type: 'boolean' }, commands: { type: 'boolean' } }, false),
-  {
-    formats: {
-      'trusted-proxy': isTrustedProxy,
-      'path-without-//': isPathWithoutDoubleSlash,
-      'store-address': isStoreAddress,
-      'owner-name': isOwnerName,
-    },
+const values = new Schema<object>(objectSchema({ ...schemasOf(options, false), ...SWITCHES }, false), {
+  formats: {
+    'trusted-proxy': isTrustedProxy,
+    'path-without-//': isPathWithoutDoubleSlash,
+    'store-address': isStoreAddress,
+    'owner-name': isOwnerName,
   },
-)
+})
+
+/** Of every option, nested ones with a dot. */
+const NAMES = [
+  ...options.flatMap(({ key }) => [key, key.replace(/\..*/, '')]),
+  ...Object.keys(PARTS).filter((name) => !name.includes('.')),
+  ...Object.keys(SWITCHES),
+]
 
 /**
  * Refuses options that cannot work.
@@ -196,7 +204,7 @@ function describeError(error: SchemaError): string {
   const [name = '', ...rest] = instancePath.slice(1).split('/')
   if (keyword === 'additionalProperties') {
     const unknown = [name, ...rest, String(params['additionalProperty'])].filter(Boolean).join('.')
-    return `createCommitStatusService has no option ${unknown}`
+    return `createCommitStatusService has no option ${unknown}${meant(unknown, NAMES)}`
   }
   const key = [name, ...rest].join('.')
   const methods = rest.length === 0 ? PARTS[name] : undefined

@@ -8,7 +8,7 @@ import type { CompatibleApiName } from '../http/compatible/apis.js'
 import { isPathWithoutDoubleSlash } from '../http/public-address.js'
 import { isOwnerName } from '../domain/repository-name.js'
 import { isCommitUrl } from '../pages/commit-url.js'
-import { closest } from '../domain/closest.js'
+import { meant } from '../domain/closest.js'
 import { ruleText, Schema, type SchemaError } from '../domain/schema.js'
 import { shownValue } from '../embedding/shown-value.js'
 import { isStoreAddress } from '../store/address.js'
@@ -148,12 +148,6 @@ function has(content: Tree, [first = '', ...rest]: readonly string[]): boolean {
   if (!Object.hasOwn(content, first)) return false
   const inner = content[first]
   return rest.length === 0 || (isTree(inner) && has(inner, rest))
-}
-
-function meant(name: string, known: readonly string[]): string {
-  const like = closest(name, known)
-  if (like === name) return '; a dot stands for a nested object'
-  return like === undefined ? '' : `; did you mean ${like}?`
 }
 
 /** @param source where the latest ones come from: a variable or a file */

@@ -32,8 +32,8 @@ t.test('A store that is in use, or a repositories folder that is missing, stops 
     status: 1,
     stdout: '',
     stderr:
-      'commit-status: the repositories folder /nonexistent does not exist; make it, or name another one with the ' +
-      'setting repositories (COMMIT_STATUS_REPOSITORIES)\n',
+      'commit-status: the repositories folder /nonexistent does not exist; make it, or name another one; the setting ' +
+      'repositories (COMMIT_STATUS_REPOSITORIES) names it\n',
   })
 })
 

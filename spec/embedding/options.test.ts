@@ -13,7 +13,7 @@ t.test('Unknown options or a part of the wrong shape: a TypeError at creation th
   const wrong: [unknown, RegExp][] = [
     [undefined, /options/],
     ['/srv/git', /options/],
-    [{ ...good, repository: 'x' }, /no option repository/],
+    [{ ...good, repository: 'x' }, /no option repository; did you mean repositories\?$/],
     [{ store: good.store }, /needs the option repositories/],
     [{ repositories: good.repositories }, /needs the option store/],
     [{ ...good, repositories: 7 }, /option repositories must be string or be an object with find\(\)/],
@@ -30,7 +30,7 @@ t.test('Unknown options or a part of the wrong shape: a TypeError at creation th
     [{ ...good, tokenPrefix: 'A B' }, /option tokenPrefix/],
     [{ ...good, authFailures: 5 }, /option authFailures/],
     [{ ...good, authFailures: { limit: 0 } }, /option authFailures\.limit/],
-    [{ ...good, authFailures: { window: 5 } }, /no option authFailures\.window/],
+    [{ ...good, authFailures: { window: 5 } }, /no option authFailures\.window$/],
     [{ ...good, authFailures: { windowSeconds: '5' } }, /option authFailures\.windowSeconds/],
     [{ ...good, limits: 5 }, /option limits must be object; got 5$/],
     [{ ...good, compatibleApis: ['svn'] }, /must be one of github, gitea, gitlab; got "svn"$/],
@@ -48,7 +48,11 @@ t.test('Unknown options or a part of the wrong shape: a TypeError at creation th
       /the option retention needs repositories of its own, not of the host$/,
     ],
     [{ ...good, metrics: 'main' }, /option metrics must be boolean/],
-    [{ ...good, host: '127.0.0.1' }, /no option host/],
+    [{ ...good, host: '127.0.0.1' }, /no option host$/],
+    [{ ...good, metric: true }, /no option metric; did you mean metrics\?$/],
+    [{ ...good, accesPolicy: {} }, /no option accesPolicy; did you mean accessPolicy\?$/],
+    [{ ...good, 'limits.waits': 1 }, /no option limits\.waits; a dot stands for a nested object$/],
+    [{ ...good, limits: { wait: 1 } }, /no option limits\.wait; did you mean limits\.waits\?$/],
     [{ ...good, authenticator: () => undefined }, /option authenticator must be an object with authenticate\(\)/],
     [{ ...good, accessPolicy: {} }, /option accessPolicy must be an object with access\(\)/],
     [{ ...good, logger: console.log }, /option logger/],
@@ -65,7 +69,7 @@ t.test('A missing repositories folder: an error at creation that names it', asyn
   for (const name of ['none', 'file']) {
     const repositories = join(folder, name)
     await t.rejects(create({ repositories, store: `level:${join(folder, 'store')}` }), {
-      message: `the repositories folder ${repositories} does not exist`,
+      message: `the repositories folder ${repositories} does not exist; make it, or name another one`,
     })
   }
 })

@@ -78,9 +78,7 @@ t.test('A missing repositories folder stops the start before anything is opened'
     const settings = settingsIn(t, { repositories })
     await t.rejects(startStandAlone(settings), {
       name: 'StartError',
-      message:
-        `the repositories folder ${settings.repositories} does not exist; make it, or name another one with ` +
-        `the setting repositories (COMMIT_STATUS_REPOSITORIES)`,
+      message: `the repositories folder ${settings.repositories} does not exist; make it, or name another one`,
     })
   }
 })

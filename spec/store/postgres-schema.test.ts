@@ -21,7 +21,8 @@ t.test('The tables of the PostgreSQL store', { skip: isMissing }, async (t) => {
     await t.rejects(openStore(url), {
       name: 'StoreUnavailable',
       message:
-        'the database has no tables for this service: run scripts/commit-status store migrate, with the same settings',
+        'the database has no tables for this service: run ' +
+        'node_modules/.bin/commit-status store migrate, with the same store',
     })
     t.strictSame(await migrateStore(url), { from: 0, to: 4 })
     const store = await openStore(url)
@@ -97,7 +98,7 @@ t.test('The tables of the PostgreSQL store', { skip: isMissing }, async (t) => {
     await t.rejects(openStore(url), {
       message:
         'the tables in the database are of version -1, and this program works with version 4: run ' +
-        'scripts/commit-status store migrate, with the same settings',
+        'node_modules/.bin/commit-status store migrate, with the same store',
     })
   })
 

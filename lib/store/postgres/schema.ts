@@ -161,7 +161,7 @@ export async function checkVersion(database: PostgresDatabase): Promise<void> {
       version === 0
         ? 'the database has no tables for this service'
         : `the tables in the database are of version ${version}, and this program works with version ${VERSION}`
-    throw new StoreUnavailable(`${tables}: run scripts/commit-status store migrate, with the same settings`)
+    throw new StoreUnavailable(`${tables}: run node_modules/.bin/commit-status store migrate, with the same store`)
   }
 }
 

@@ -1,5 +1,5 @@
 import { shellWord } from '../../../lib/admin/shell-word.js'
-import { StoreUnavailable } from '../../../lib/errors.js'
+import { StartError, StoreUnavailable } from '../../../lib/errors.js'
 import type { GivenSettings } from '../../../lib/stand-alone/settings.js'
 import type { Io } from '../terminal/io.js'
 import { looksLikeToken } from '../terminal/looks-like-token.js'
@@ -29,16 +29,16 @@ export async function explained<T>(io: Io, given: GivenSettings, work: () => Pro
 
 async function explainedFailure(io: Io, given: GivenSettings, error: unknown): Promise<unknown> {
   if (error instanceof OfOtherUser) return await withUserLine(io, error)
+  const nameOf = (key: string): string => `; the setting ${key} (${given.from.get(key) ?? 'default'}) names it`
+  if (error instanceof StartError && error.message.startsWith('the repositories folder '))
+    return new StartError(`${error.message}${nameOf('repositories')}`, { cause: error })
   if (!(error instanceof StoreUnavailable)) return error
   const message = error.message
     // The driver gives its code behind words that have it.
     .replace(/^(the database cannot be used: .*\b(\w+)\b.*), \2$/, '$1')
+    .replace(/^the database cannot be used: .*/, (words) => `${words}${nameOf('store')}`)
     .replace(
-      /^the database cannot be used: .*/,
-      `$&; the setting store (${given.from.get('store') ?? 'default'}) names it`,
-    )
-    .replace(
-      'scripts/commit-status store migrate, with the same settings',
+      'node_modules/.bin/commit-status store migrate, with the same store',
       () => `${pastedCommand(io, given)} store migrate`,
     )
   return message === error.message ? error : new StoreUnavailable(message, { cause: error })
