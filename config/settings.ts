@@ -299,7 +299,9 @@ const table = [
     environment: 'COMMIT_STATUS_LIMIT_WAITS',
     default: 10_000,
     rule: { type: 'integer', minimum: 0, maximum: 1_000_000 },
-    meaning: 'requests that may wait for a change; those above are answered at once. They are not requests in progress',
+    meaning:
+      'requests that may wait for a change or follow a repository; those above are answered at once, with 503 to who ' +
+      'would follow. They are not requests in progress',
     isOption: true,
   },
   {

@@ -1,7 +1,7 @@
 import type { State } from '../domain/commit-status.js'
 
 /** What a request was about, as far as a metric may show it: no name, user or token. */
-export type RouteName = 'list' | 'states' | 'report' | 'verdict' | 'page' | 'healthz' | 'metrics' | 'other'
+export type RouteName = 'list' | 'states' | 'report' | 'verdict' | 'events' | 'page' | 'healthz' | 'metrics' | 'other'
 
 export type CacheName =
   | 'lists'

@@ -1,4 +1,4 @@
-import { type CommitState, type Report, type StoredStatus } from '../domain/commit-status.js'
+import type { CommitState, Report, State, StoredStatus } from '../domain/commit-status.js'
 import type { ObjectId } from '../domain/object-id.js'
 import type { RepositoryName } from '../domain/repository-name.js'
 import type { SentList } from '../domain/status-list.js'
@@ -126,6 +126,13 @@ export interface StatusStore {
   ): Promise<readonly (string | undefined)[]>
 
   /**
+   * The statuses of a repository that were updated last, the latest first; where other processes may report, too.
+   * @param since milliseconds since 1970 UTC: those with an `updated_at` of then or later
+   * @param max how many at the most
+   */
+  recent?(repository: RepositoryName, since: number, max: number): Promise<RecentStatuses>
+
+  /**
    * Removes the status of a context, or of every context of a commit: all or none. Reads none of them, so that it gets
    * rid of a damaged one too.
    * @param context `undefined`: every one
@@ -142,6 +149,18 @@ export interface StatusStore {
    * @param commit only the statuses of this one
    */
   scan(repository: RepositoryName, commit?: ObjectId): AsyncIterable<StoredStatus>
+}
+
+export interface RecentStatuses {
+  /** Another one whenever all that the repository has was renamed, deleted or merged with. */
+  readonly version: string | null
+  readonly statuses: readonly RecentStatus[]
+}
+
+export interface RecentStatus {
+  readonly status: StoredStatus
+  /** The state before the latest report; absent: that was the first. */
+  readonly previousState: State | undefined
 }
 
 /** What a store may leave out: whoever opens one adds it. */

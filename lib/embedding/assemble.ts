@@ -23,6 +23,7 @@ import { clientAddresses, trustedPeers } from '../http/client-address.js'
 import { createDispatcher, type Handler } from '../http/dispatcher.js'
 import { metricsSurface } from '../http/metrics.js'
 import { PublicAddress } from '../http/public-address.js'
+import { EventStreams } from '../http/event-stream.js'
 import { LongPolling } from '../http/long-polling.js'
 import { cacheShares } from '../contracts/cache-shares.js'
 import { silentLogger, type Logger } from '../contracts/logger.js'
@@ -30,6 +31,7 @@ import { noopMeter, type Meter } from '../contracts/meter.js'
 import { InFlight } from '../service/in-flight.js'
 import { Watchers } from '../service/watchers.js'
 import { StatusEvents } from '../service/status-events.js'
+import { StatusFeeds } from '../service/status-feeds.js'
 import { StatusLists } from '../service/status-lists.js'
 import { StatusReports } from '../service/status-reports.js'
 import { levelFolder } from '../store/address.js'
@@ -116,6 +118,8 @@ export async function assemble(
   const found = { repositories, commits: confirmed, refs }
   const watchers = new Watchers(limits.waits ?? defaultOf('limits.waits'), store.statuses)
   meter.gauge('waits', () => watchers.size)
+  const { statuses } = store
+  const feeds = new StatusFeeds({ events, watchers, statuses, clock: dependencies.clock })
   const lists = new StatusLists({ ...dependencies, ...found, logger, maxContexts })
   const reports = new StatusReports({ ...dependencies, ...found, watchers, events, logger, meter, maxContexts })
   const tokenId = options.authenticator ? undefined : (token: string) => tokens.digestOf(token)?.id
@@ -123,17 +127,23 @@ export async function assemble(
   const inFlight = new InFlight(limits.requests ?? defaultOf('limits.requests'), logger)
   const maxSeconds = limits.waitSeconds ?? defaultOf('limits.waitSeconds')
   const longPolling = new LongPolling({ watchers, inFlight, maxSeconds })
+  const eventStreams = new EventStreams({ feeds, watchers, inFlight })
   const unavailableReason = () => (inFlight.isClosing ? 'shutting down' : store.unavailableReason())
 
+  /** Hears of all that a repository has. */
+  const changedWhole = (repository: string) => {
+    watchers.anyChanged(repository)
+    feeds.forget(repository)
+  }
   const audited = new AuditedRepositories({
     changes: {
       renameRepository: async (from, to) => {
         await reports.rename(from, to)
-        for (const { full } of [from, to]) watchers.anyChanged(full)
+        for (const { full } of [from, to]) changedWhole(full)
       },
       deleteRepository: async (name) => {
         await reports.delete(name)
-        watchers.anyChanged(name.full)
+        changedWhole(name.full)
       },
     },
     grants: store.grants,
@@ -186,7 +196,7 @@ export async function assemble(
       shares,
       guard,
     })
-  const api = strictApi({ lists, reports, authentication, inFlight, unavailableReason })
+  const api = strictApi({ lists, reports, authentication, inFlight, eventStreams, unavailableReason })
   const compatible = openCompatibleApis(options, {
     lists,
     reports,
@@ -224,6 +234,7 @@ export async function assemble(
     close: () =>
       (closing ??= (async () => {
         await watchers.close()
+        feeds.close()
         await Promise.all([inFlight.close(), stopCommands(), retention?.close()])
         try {
           await tokens.close()

@@ -60,7 +60,8 @@ export interface CommitStatusOptions {
    * Requests in progress (default 1000); those above are answered with 503 at once. One that still sends its body is
    * not counted. Contexts of a commit (default 1000); a report that would add one more is answered with 422. Tokens
    * of a user (default 100); one more takes the place of one that has expired, and is refused where there is none.
-   * Requests that wait for a change (default 10,000), and how long one may, in seconds (default 30, 0: nobody waits).
+   * Requests that wait for a change or follow a repository (default 10,000), and how long one may wait, in seconds
+   * (default 30, 0: nobody waits).
    */
   readonly limits?: {
     readonly requests?: number

@@ -20,6 +20,8 @@ export interface Answer {
   readonly digest?: string
   /** In place of the body: read as it is sent, no faster than the client takes it, and closed then. */
   readonly stream?: SentList
+  /** In place of the body: sent until one of both sides ends it. */
+  readonly events?: { send(response: ServerResponse): Promise<void>; close(): void }
   readonly headers?: OutgoingHttpHeaders
   /** Who reported what was saved, for the log. */
   readonly reporter?: Reporter | undefined
@@ -108,7 +110,8 @@ export class Exchange {
   #sendSoon(answer: Answer, error: unknown): void {
     // One for each answer: a host may know by its AsyncLocalStorage which request is answered.
     setImmediate(() => {
-      if (answer.stream) void this.#streamed(answer, answer.stream, error)
+      if (answer.events) void this.#followed(answer, answer.events)
+      else if (answer.stream) void this.#streamed(answer, answer.stream, error)
       else this.#sent(answer, error)
     })
   }
@@ -131,6 +134,20 @@ export class Exchange {
       this.#giveUp(cause)
     }
     this.#note(status, error, answer)
+  }
+
+  async #followed(answer: Answer, events: NonNullable<Answer['events']>): Promise<void> {
+    const begun = performance.now()
+    try {
+      this.#response.writeHead(answer.status, this.#headers(undefined, answer.headers))
+      if (this.request.method !== 'HEAD') await events.send(this.#response)
+      this.#response.end()
+    } catch (cause) {
+      this.#giveUp(cause)
+    } finally {
+      events.close()
+    }
+    this.#note(answer.status, undefined, { ...answer, waited: performance.now() - begun })
   }
 
   #giveUp(cause: unknown): void {

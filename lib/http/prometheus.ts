@@ -14,7 +14,7 @@ const CHANGES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 const GAUGES: Readonly<Record<GaugeName, readonly [name: string, help: string]>> = {
   queuedChanges: ['commit_status_store_queued_changes', 'Changes that wait for their turn to be written.'],
   storeBytes: ['commit_status_store_size_bytes', 'What the store takes on disk.'],
-  waits: ['commit_status_waits', 'Requests that wait for a change.'],
+  waits: ['commit_status_waits', 'Requests that wait for a change or follow a repository.'],
   openRepositories: ['commit_status_open_repositories', 'Repositories held open by libgit2.'],
 }
 

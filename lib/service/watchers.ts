@@ -27,6 +27,8 @@ export class Watchers {
   readonly #digests: StatusStore['digests']
   readonly #lookMilliseconds: number
   readonly #watched = new Map<string, Watched>()
+  /** What ends those who follow a repository. */
+  readonly #streams = new Set<() => void>()
   readonly #turns = new Semaphore(MAX_AT_ONCE, Infinity)
   #open = 0
   #timer: NodeJS.Timeout | undefined
@@ -65,6 +67,20 @@ export class Watchers {
     return watcher
   }
 
+  /**
+   * Takes a place among those who wait, for one who follows a repository.
+   * @param end called at the closing
+   * @returns gives the place back; `undefined` when there are too many, or at the closing
+   */
+  enter(end: () => void): (() => void) | undefined {
+    if (this.#closing || this.#open >= this.#max) return undefined
+    this.#streams.add(end)
+    this.#open++
+    return () => {
+      if (this.#streams.delete(end)) this.#ended()
+    }
+  }
+
   /** To be called when a status of a commit has changed. */
   changed(repository: RepositoryName, commit: ObjectId): void {
     if (this.#watched.size > 0) wake(this.#watched.get(keyOf(repository, commit)))
@@ -91,6 +107,7 @@ export class Watchers {
     this.#closing = true
     clearInterval(this.#timer)
     for (const { watchers } of [...this.#watched.values()]) for (const watcher of [...watchers]) watcher.end()
+    for (const end of [...this.#streams]) end()
     if (this.#open > 0) await new Promise<void>((resolve) => (this.#whenNone = resolve))
   }
 

@@ -126,9 +126,9 @@ t.test('Its limits of parameters are those of the rules', async (t) => {
   })
 })
 
-type Operation = 'report' | 'list' | 'verdict' | 'states' | 'openApi' | 'health'
+type Operation = 'report' | 'list' | 'verdict' | 'states' | 'events' | 'openApi' | 'health'
 
-const all: readonly Operation[] = ['report', 'list', 'verdict', 'states']
+const all: readonly Operation[] = ['report', 'list', 'verdict', 'states', 'events']
 /** Those too that need no repository: what ends a request before anybody looks at what it asks for. */
 const every: readonly Operation[] = [...all, 'openApi', 'health']
 const ofOneCommit: readonly Operation[] = ['report', 'list', 'verdict']
@@ -152,7 +152,7 @@ const ENDS: Readonly<Record<ErrorCode, readonly Operation[]>> = {
   method_not_allowed: [],
   request_timeout: every,
   body_too_large: ['report'],
-  sha_invalid: all,
+  sha_invalid: [...ofOneCommit, 'states'],
   state_invalid: ['report'],
   field_invalid: ['report'],
   parameter_invalid: ['verdict', 'states'],
@@ -176,6 +176,7 @@ t.test('Its refusals and failures of each operation are those of the catalogue, 
     list: document.paths[`${at}/commits/{sha}/statuses`]?.get,
     verdict: document.paths[`${at}/commits/{sha}/verdict`]?.get,
     states: document.paths[`${at}/states`]?.get,
+    events: document.paths[`${at}/events`]?.get,
     openApi: document.paths['/api/v1/openapi.json']?.get,
     health: document.paths['/healthz']?.get,
   }

@@ -10,6 +10,7 @@ import type { StatusReports } from '../../service/status-reports.js'
 import type { Authentication } from '../authentication.js'
 import { readJson, receiveReport } from '../body.js'
 import { digestOf } from '../digest.js'
+import type { EventStreams } from '../event-stream.js'
 import { errorAnswer, jsonBytes, listAnswer, type Answer } from '../exchange.js'
 import { originForm, queryOf } from '../request-target.js'
 import type { Operation, Request, Surface } from '../surface.js'
@@ -19,6 +20,7 @@ export interface ApiDependencies {
   readonly reports: StatusReports
   readonly authentication: Authentication
   readonly inFlight: InFlight
+  readonly eventStreams: EventStreams
   /** `undefined` when the service accepts reports, else the reason. */
   readonly unavailableReason: () => string | undefined
 }
@@ -33,7 +35,14 @@ const OURS = /^\/api\/v1(?:[/?]|$)/
 const ALONE = /^\/(?:api\/v1|healthz)(?:[/?]|$)/
 
 /** The strict API. The first check of an operation that fails decides (api.md); here the status codes of each. */
-export function strictApi({ lists, reports, authentication, inFlight, unavailableReason }: ApiDependencies): Surface {
+export function strictApi({
+  lists,
+  reports,
+  authentication,
+  inFlight,
+  eventStreams,
+  unavailableReason,
+}: ApiDependencies): Surface {
   const list: Operation = (request) => {
     const [name, sha] = commitOf(request)
     const caller = authentication.caller(request, name) // 401, 403, 429
@@ -63,6 +72,13 @@ export function strictApi({ lists, reports, authentication, inFlight, unavailabl
     // What everybody may read, pages of others may show: a log of cgit marks its commits.
     const headers = caller.user === undefined ? { 'Access-Control-Allow-Origin': '*' } : {}
     return { ...tagged(found), headers }
+  }
+
+  const events: Operation = async (request) => {
+    const [name] = commitOf(request)
+    const find = async () => await lists.find(await authentication.caller(request, name), name) // 401, 403, 404, 429
+    const { name: found } = await find()
+    return await eventStreams.answer(request, found, find) // 503
   }
 
   const report: Operation = async (request, response) => {
@@ -118,6 +134,12 @@ export function strictApi({ lists, reports, authentication, inFlight, unavailabl
         method: 'GET',
         path: /^\/api\/v1\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)\/states$/,
         operation: states,
+      },
+      {
+        name: 'events',
+        method: 'GET',
+        path: /^\/api\/v1\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)\/events$/,
+        operation: events,
       },
       { name: 'healthz', method: 'GET', path: /^\/healthz$/, operation: health, isAlwaysOpen: true },
       {

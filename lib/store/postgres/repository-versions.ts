@@ -13,8 +13,8 @@ const NOTE: Statement = { name: 'note-change', text: INSERT }
 const NOTE_AFTER: Statement = { name: 'note-change-after', text: `${INSERT} WHERE repository_changes.change = $3` }
 
 /** The last change to all that a repository had; `null`: none that is known. */
-export async function versionOf(snapshot: Snapshot, repository: RepositoryName): Promise<string | null> {
-  const rows = await snapshot.query<{ change: string }>(READ, [Buffer.from(repository.full)])
+export async function versionOf(database: Pick<Snapshot, 'query'>, repository: RepositoryName): Promise<string | null> {
+  const rows = await database.query<{ change: string }>(READ, [Buffer.from(repository.full)])
   return rows.reduce<string | null>((_, { change }) => change, null)
 }
 

@@ -7,7 +7,7 @@ import {
 } from '../../domain/commit-status.js'
 import type { ObjectId } from '../../domain/object-id.js'
 import type { SavedStatus } from '../../contracts/records.js'
-import type { WholeStatusStore } from '../../contracts/store.js'
+import type { RecentStatuses, WholeStatusStore } from '../../contracts/store.js'
 import type { RepositoryName } from '../../domain/repository-name.js'
 import type { Meter } from '../../contracts/meter.js'
 import { reportSize } from '../bounded-queue.js'
@@ -15,6 +15,7 @@ import { StatusIds } from '../status-ids.js'
 import type { Connection, Statement } from './connection.js'
 import type { PostgresDatabase, RetryPolicy } from './database.js'
 import { PostgresLists } from './lists.js'
+import { recentStatuses } from './recent-statuses.js'
 import { arrays, COLUMNS, IS_SAME, OVERWRITE, PREVIOUS, STATUS, type StatusRow } from './status-columns.js'
 import { fromRow, repositoryKey, repositoryText, type ReportRow } from './status-rows.js'
 import type { Writers } from './writers.js'
@@ -127,6 +128,10 @@ export class PostgresStatuses extends PostgresLists implements WholeStatusStore 
     const key = [repositoryKey(repository), Buffer.from(commit.hex, 'hex'), Buffer.from(context)]
     const [row] = await this.#database.query<StatusRow>(ONE, key, about(repository))
     return row && fromRow(row)
+  }
+
+  async recent(repository: RepositoryName, since: number, max: number): Promise<RecentStatuses> {
+    return await recentStatuses(this.#database, repository, since, max)
   }
 
   async remove(repository: RepositoryName, commit: ObjectId, context: string | undefined): Promise<number> {
