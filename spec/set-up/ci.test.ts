@@ -6,11 +6,13 @@ import t, { type Test } from 'tap'
 
 const script = fileURLToPath(new URL('../../.ci/run', import.meta.url))
 
-/** Runs .ci/run with an `npm test` that prints this and exits so, and others, on another Node or PostgreSQL, that are well. */
+/** Runs .ci/run with an `npm test` that prints this and exits so; on another Node or PostgreSQL all is well. */
 function runWith(t: Test, { output = '', code = 0 }: { output?: string; code?: number }) {
   const folder = t.testdir({
     bin: {
-      npm: `#!/bin/sh\ncase "$*" in *--node=*|*--postgres=*) echo '# { total: 3, pass: 3 }';; *) cat output; exit ${code};; esac\n`,
+      npm:
+        `#!/bin/sh\ncase "$*" in *--node=*|*--postgres=*) echo '# { total: 3, pass: 3 }';; ` +
+        `*) cat output; exit ${code};; esac\n`,
       // Nothing is to be installed.
       'dpkg-query': '#!/bin/sh\necho installed\n',
     },
