@@ -143,6 +143,24 @@ for (const [name, { context, ends, step }] of Object.entries(steps)) {
   })
 }
 
+t.test('What the page has for commit-status-report reports how a command ends', { skip: noCurl }, async (t) => {
+  const { service, sha, token, stored } = await hostCommit(t, { private: true })
+  const lines = codeBlocks(chapter(PAGE, '## commit-status-report'), 'sh').join('')
+  const client = fileURLToPath(new URL('../config/commit-status-report', import.meta.url))
+  const script = lines.replace(HOST, service.url).replace('commit-status-report run', `${client} run`)
+  for (const [make, state] of [
+    ['true', 'success'],
+    ['! true', 'failure'],
+  ] as const) {
+    const job = script.replace('make test', `sh -c '${make}'`)
+    const env = { PATH: process.env['PATH'], STATUS_TOKEN: token, ...given(sha, 'success') }
+    const ended = promisify(execFile)('bash', ['-euc', job], { env })
+    if (state === 'success') await ended
+    else await t.rejects(ended, { code: 1 })
+    t.match(await stored(), [{ context: 'test', state, sha }])
+  }
+})
+
 t.test("In deeper folders, GitLab's subgroups for one, a repository is one part", { skip: noCurl }, async (t) => {
   const { service } = await hostCommit(t)
   const { sha } = await makeRepositoryWithCommit(service.repositories, 'alice/sub/deep')

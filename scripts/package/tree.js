@@ -31,7 +31,10 @@ const BUILD_ONLY = ['nan', 'node-gyp']
 const IDLE = /^\.|(?:\.(?:[cm]?ts|map|md|markdown|html|cc|h|gyp|gypi|flow|yml)|\.musl\.node|tsconfig\.json)$/
 const IDLE_FOLDERS = ['benchmark', 'benchmarks', 'deps', 'docs', 'example', 'examples', 'test', 'tests']
 
-const PROGRAMS = ['bin/node', 'config/cgit-filter.sh', 'config/ssh-command.sh', 'scripts/commit-status']
+const PROGRAMS = [
+  ...['bin/node', 'scripts/commit-status'],
+  ...['config/cgit-filter.sh', 'config/commit-status-report', 'config/ssh-command.sh'],
+]
 
 /** The same program as in a checkout, by the Node.js that lies beside it. */
 const PROGRAM = `#!/bin/sh
