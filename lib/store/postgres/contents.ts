@@ -24,11 +24,19 @@ SELECT repository, ${COLUMNS} FROM commit_status.statuses ORDER BY repository, s
 }
 const FETCH: Statement = { name: 'fetch-page', text: `FETCH ${PAGE_ROWS} FROM pages` }
 
-const BYTES: Statement = {
-  name: 'bytes',
-  text: `SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::float8 AS bytes
+/** @param size an expression for that of the table `c` */
+const bytesBy = (size: string): string => `SELECT coalesce(sum(${size}), 0)::float8 AS bytes
 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
-WHERE n.nspname = 'commit_status' AND c.relkind = 'r'`,
+WHERE n.nspname = 'commit_status' AND c.relkind = 'r'`
+
+const BYTES: Statement = { name: 'bytes', text: bytesBy('pg_total_relation_size(c.oid)') }
+
+/** With what is on other nodes. */
+const BYTES_OVER_SHARDS: Statement = {
+  name: 'bytes-over-shards',
+  text: bytesBy(`CASE WHEN EXISTS (SELECT 1 FROM pg_catalog.pg_dist_partition AS p
+    WHERE p.logicalrelid = c.oid AND p.partmethod = 'h')
+  THEN citus_total_relation_size(c.oid::regclass) ELSE pg_total_relation_size(c.oid) END`),
 }
 
 /** SQLSTATE: no such function. */
@@ -79,8 +87,9 @@ export class PostgresContents implements StoreContents {
 
   /** Size with indexes; 0 where the database does not report it as PostgreSQL does (CockroachDB). */
   async bytes(): Promise<number> {
+    const statement = this.#database.isSharded ? BYTES_OVER_SHARDS : BYTES
     const rows = await this.#database.run(
-      async (connection) => await connection.query<{ bytes: number }>(BYTES, []).catch(noneIfUntold),
+      async (connection) => await connection.query<{ bytes: number }>(statement, []).catch(noneIfUntold),
     )
     return rows.reduce((sum, { bytes }) => sum + bytes, 0)
   }
