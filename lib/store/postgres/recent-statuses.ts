@@ -5,7 +5,7 @@ import type { Statement } from './connection.js'
 import type { PostgresDatabase, RetryPolicy } from './database.js'
 import { versionOf } from './repository-versions.js'
 import { COLUMNS, type StatusRow } from './status-columns.js'
-import { fromRow, repositoryKey } from './status-rows.js'
+import { fromRow, repositoryKey, repositoryText } from './status-rows.js'
 
 /** Reads all rows of the repository: an index would be one more write of each report. */
 const RECENT: Statement = {
@@ -27,7 +27,10 @@ export async function recentStatuses(
   // The version first: what changes it in between is found by the next look.
   const version = await versionOf(database, repository)
   const asked = [repositoryKey(repository), since, max]
-  const rows = await database.query<StatusRow & { previous_state: State | null }>(RECENT, asked, PATIENCE)
+  const rows = await database.query<StatusRow & { previous_state: State | null }>(RECENT, asked, {
+    ...PATIENCE,
+    repositories: [repositoryText(repository)],
+  })
   return {
     version,
     statuses: rows.map((row) => ({ status: fromRow(row), previousState: row.previous_state ?? undefined })),
