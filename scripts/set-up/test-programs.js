@@ -41,6 +41,8 @@ export const testPrograms = Object.freeze({
   dash: 'dash -c true',
   busybox: 'busybox sh -c true',
   shellcheck: 'shellcheck --version',
+  // A tree of Debian, to try the package in.
+  mmdebstrap: 'mmdebstrap --version',
   // Works without systemd as the first process.
   systemd: 'systemd-socket-activate --version && systemd-analyze --version',
   nginx: 'PATH=$PATH:/usr/sbin nginx -v',

@@ -6,21 +6,32 @@ import t, { type Test } from 'tap'
 
 const script = fileURLToPath(new URL('../../.ci/run', import.meta.url))
 
-/** Runs .ci/run with an `npm test` that prints this and exits so; on another Node or PostgreSQL all is well. */
-function runWith(t: Test, { output = '', code = 0 }: { output?: string; code?: number }) {
+interface Run {
+  readonly output?: string
+  readonly code?: number
+  readonly args?: readonly string[]
+  readonly trial?: string
+}
+
+/**
+ * Runs .ci/run with an `npm test` that prints this and exits so, one on another Node or PostgreSQL that is well, and a
+ * package whose trial prints that.
+ */
+function runWith(t: Test, { output = '', code = 0, args = [], trial = '' }: Run) {
   const folder = t.testdir({
     bin: {
       npm:
         `#!/bin/sh\ncase "$*" in *--node=*|*--postgres=*) echo '# { total: 3, pass: 3 }';; ` +
-        `*) cat output; exit ${code};; esac\n`,
+        `'run package') : > package;; 'run package:try -- bookworm') cat trial package;; *) cat output; exit ${code};; esac\n`,
       // Nothing is to be installed.
       'dpkg-query': '#!/bin/sh\necho installed\n',
     },
     output,
+    trial,
   })
   mkdirSync(join(folder, '.ci'))
   copyFileSync(script, join(folder, '.ci/run'))
-  const { status, stdout } = spawnSync('bash', ['-c', 'chmod +x bin/*; exec bash .ci/run'], {
+  const { status, stdout } = spawnSync('bash', ['-c', 'chmod +x bin/*; exec bash .ci/run "$@"', 'bash', ...args], {
     cwd: folder,
     env: { PATH: `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}` },
     encoding: 'utf8',
@@ -57,4 +68,17 @@ t.test('A test that is skipped fails the run', async (t) => {
 t.test('Unless the list says why it may be', async (t) => {
   const output = 'ok 1 - one # SKIP there is no IPv6 here\n# { total: 12, pass: 11, skip: 1 }\n'
   t.match(runWith(t, { output }), { status: 0, last: '17 passed, 0 failed' })
+})
+
+t.test('With --package the package is made and tried, too', async (t) => {
+  const output = '# { total: 12, pass: 12 }\n'
+  const args = ['--package']
+  const well = 'ok 1 - one\n# { total: 1, pass: 1 }\n'
+  t.match(runWith(t, { output, trial: well }), { status: 0, last: '18 passed, 0 failed' })
+  t.match(runWith(t, { output, args, trial: well }), { status: 0, last: '19 passed, 0 failed' })
+  t.match(runWith(t, { output, args, trial: 'not ok 1 - one\n# { total: 1, fail: 1 }\n' }), {
+    last: '18 passed, 1 failed',
+  })
+  const skipped = 'ok 1 - one # SKIP mmdebstrap cannot be used here\n'
+  t.match(runWith(t, { output, args, trial: skipped }), { status: 0, last: '18 passed, 0 failed' })
 })
