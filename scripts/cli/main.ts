@@ -13,6 +13,7 @@ import {
 import { accessCommand } from './commands/access.js'
 import { completionCommand } from './commands/completion.js'
 import { doctorCommand } from './commands/doctor.js'
+import { followCommand } from './commands/follow.js'
 import { gateCommand } from './commands/gate.js'
 import { logCommand } from './commands/log.js'
 import { manualCommand } from './commands/manual.js'
@@ -73,6 +74,7 @@ export async function main(args: readonly string[], io: Io = process): Promise<v
     storeCommand,
     gateCommand,
     logCommand,
+    followCommand,
     signInCommand,
     doctorCommand,
     completionCommand,

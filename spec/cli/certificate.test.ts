@@ -32,10 +32,11 @@ t.test(
         'signed it, name its certificate with NODE_EXTRA_CA_CERTS=/path/of/ca.pem\\n$',
     )
     for (const args of [
-      ['report', ...commit, '--state', 'success'],
-      ['wait', ...commit],
+      ['status', 'report', ...commit, '--state', 'success'],
+      ['status', 'wait', ...commit],
+      ['follow', 'alice/hello'],
     ])
-      t.match(await place.run(['status', ...args], { environment }), { status: 3, stdout: '', stderr: told })
+      t.match(await place.run(args, { environment }), { status: 3, stdout: '', stderr: told })
     const trusting = { ...environment, NODE_EXTRA_CA_CERTS: cert }
     const reported = await place.runProcess(['status', 'report', ...commit, '--state', 'success'], {
       environment: trusting,

@@ -33,7 +33,7 @@ const commands = [
     'store',
   ],
   ...['store stats', 'store export', 'store import', 'store prune', 'store verify', 'store backup', 'store migrate'],
-  ...['gate', 'log', 'sign-in', 'doctor', 'completion', 'manual'],
+  ...['gate', 'log', 'follow', 'sign-in', 'doctor', 'completion', 'manual'],
 ]
 const groups = ['token', 'access', 'repo', 'status', 'store']
 
@@ -59,6 +59,7 @@ t.test('Every command has --help on standard output, which ends well', async (t)
         ...groups,
         'gate',
         'log',
+        'follow',
         'sign-in',
         'doctor',
         'completion',

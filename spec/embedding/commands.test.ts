@@ -85,9 +85,9 @@ t.test('Every command works against the store of a host that runs', async (t) =>
   const documented = await commandsOf(place)
   t.strictSame(
     documented.filter((command) => !ran.has(command)),
-    // Those in the second line speak HTTP like any client; people sign in to pages of the host in its way, and
-    // a doctor looks at a server of its own. Those in the third are made from the commands alone.
-    ['set-up', 'serve', ...['status wait', 'gate', 'log', 'sign-in', 'doctor'], ...['completion', 'manual']],
+    // The inner ones speak HTTP like any client; people sign in to pages of the host in its way, and a doctor looks
+    // at a server of its own. The last two are made from the commands alone.
+    ['set-up', 'serve', ...['status wait', 'gate', 'log', 'follow', 'sign-in', 'doctor'], 'completion', 'manual'],
     'no command is left out',
   )
   t.match(host.audit.at(0), { msg: 'audit: token created', user: 'alice', by: { uid: process.getuid?.() } })

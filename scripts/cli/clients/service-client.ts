@@ -60,24 +60,63 @@ export class AnswerTooLarge extends RequestFailed {
  * Sends a request to a service, and waits for its answer. Redirects are not followed: the token is for this host.
  * @throws RequestFailed when no answer came; ServiceNotReached when none will, as the certificate is not trusted
  */
-export async function send(
+export async function send(address: URL, token: string | undefined, request: ServiceRequest): Promise<ServiceAnswer> {
+  return await reaching(address, request.patience, async () => {
+    return await answerIn(address, token, await fetched(address, token, request), request.maxBytes)
+  })
+}
+
+/**
+ * The same for an answer without an end, which is handed over while it comes. Any other is read as by `send`.
+ * @param type what an answer without an end is
+ */
+export async function sendForStream(
   address: URL,
   token: string | undefined,
-  { patience, maxBytes, headers, ...request }: ServiceRequest,
+  type: string,
+  request: ServiceRequest,
+): Promise<ServiceAnswer | Readable> {
+  return await reaching(address, request.patience, async () => {
+    const response = await fetched(address, token, { ...request, headers: { ...request.headers, Accept: type } })
+    const isStream = response.status === 200 && response.headers.get('content-type')?.startsWith(type) === true
+    if (isStream && response.body) return Readable.fromWeb(response.body)
+    return await answerIn(address, token, response, request.maxBytes)
+  })
+}
+
+async function fetched(
+  address: URL,
+  token: string | undefined,
+  { patience, maxBytes: _, headers, ...request }: ServiceRequest,
+): Promise<Response> {
+  return await fetch(address, {
+    ...request,
+    redirect: 'manual',
+    headers: {
+      Accept: 'application/json',
+      ...(token !== undefined && { Authorization: `Bearer ${token}` }),
+      ...headers,
+    },
+    signal: typeof patience === 'number' ? AbortSignal.timeout(patience) : patience,
+  })
+}
+
+async function answerIn(
+  { origin }: URL,
+  token: string | undefined,
+  response: Response,
+  maxBytes: number,
 ): Promise<ServiceAnswer> {
-  const { origin } = address
-  const authorization = token !== undefined && { Authorization: `Bearer ${token}` }
+  const text = await answerText(response, maxBytes)
+  // Should a proxy show what it was sent.
+  const body = parsed(token === undefined ? text : text.replaceAll(token, '***'))
+  return { origin, status: response.status, headers: response.headers, body }
+}
+
+/** @throws RequestFailed, ServiceNotReached: what keeps an answer away, in words */
+async function reaching<T>({ origin }: URL, patience: ServiceRequest['patience'], work: () => Promise<T>): Promise<T> {
   try {
-    const response = await fetch(address, {
-      ...request,
-      redirect: 'manual',
-      headers: { Accept: 'application/json', ...authorization, ...headers },
-      signal: typeof patience === 'number' ? AbortSignal.timeout(patience) : patience,
-    })
-    const text = await answerText(response, maxBytes)
-    // Should a proxy show what it was sent.
-    const body = parsed(token === undefined ? text : text.replaceAll(token, '***'))
-    return { origin, status: response.status, headers: response.headers, body }
+    return await work()
   } catch (cause) {
     if (cause instanceof Error && 'type' in cause && cause.type === 'entity.too.large')
       throw new AnswerTooLarge(`${origin} sends an answer without end: it is no commit-status service`, { cause })
@@ -98,6 +137,25 @@ export function errorIn({ body }: ServiceAnswer): string | undefined {
 /** What a service says, with the name of a repository that it does not find: a checkout may tell a wrong one. */
 export function withName(reason: string, repository: string): string {
   return reason === catalogue.repository_not_found.text ? `${reason}: ${repository}` : reason
+}
+
+/** What an answer is that nobody asked for. */
+export function unexpected(answer: ServiceAnswer, repository: string): RequestFailed {
+  const { origin, status } = answer
+  const reason = errorIn(answer)
+  const words =
+    reason === undefined
+      ? ', not as a commit-status service does: is the address right?'
+      : ` (${shown(withName(reason, repository))})`
+  return new RequestFailed(`${origin} answers ${status}${words}`, {
+    ...(reason !== undefined && { status, reason }),
+    retryAfter: retryAfter(answer),
+  })
+}
+
+/** Whether the same request would be refused again. */
+export function isRefusal({ status }: RequestFailed): boolean {
+  return status !== undefined && [400, 401, 403, 404, 422].includes(status)
 }
 
 /** What `Retry-After` says, in seconds or as a date (RFC 9110, 10.2.3), as milliseconds from now. */
@@ -124,7 +182,13 @@ async function answerText({ body }: Response, limit: number): Promise<string> {
   }
 }
 
-function parsed(text: string): unknown {
+/** Whether a value that came from elsewhere is an object with these members. */
+export function has<K extends string>(value: unknown, ...members: K[]): value is Record<K, unknown> {
+  return typeof value === 'object' && value !== null && members.every((member) => Object.hasOwn(value, member))
+}
+
+/** `undefined` for what is no JSON. */
+export function parsed(text: string): unknown {
   try {
     const content: unknown = JSON.parse(text)
     return content

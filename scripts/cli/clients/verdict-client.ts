@@ -2,16 +2,7 @@ import type { StatusList } from '../../../lib/domain/status-list.js'
 import type { VerdictQuery } from '../../../lib/domain/verdict/rule.js'
 import type { Verdict } from '../../../lib/domain/verdict/verdict.js'
 import { repositoryPath } from './service-address.js'
-import {
-  errorIn,
-  RequestFailed,
-  retryAfter,
-  send,
-  shown,
-  type Endpoint,
-  type ServiceAnswer,
-  withName,
-} from './service-client.js'
+import { has, RequestFailed, send, unexpected, type Endpoint, type ServiceAnswer } from './service-client.js'
 
 /** A list of a thousand contexts, each as long as it may be, is smaller. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
@@ -66,21 +57,8 @@ async function ask(
 ): Promise<ServiceAnswer> {
   const address = new URL(`${repositoryPath(repository)}/commits/${sha}/${what}`, url)
   const answer = await send(address, token, { headers, patience: signal, maxBytes: MAX_ANSWER_BYTES })
-  const { origin, status } = answer
-  if (status === 200 || status === 304) return answer
-  const reason = errorIn(answer)
-  const words =
-    reason === undefined
-      ? ', not as a commit-status service does: is the address right?'
-      : ` (${shown(withName(reason, repository))})`
-  throw new RequestFailed(`${origin} answers ${status}${words}`, {
-    ...(reason !== undefined && { status, reason }),
-    retryAfter: retryAfter(answer),
-  })
-}
-
-function has<K extends string>(value: unknown, ...members: K[]): value is Record<K, unknown> {
-  return typeof value === 'object' && value !== null && members.every((member) => Object.hasOwn(value, member))
+  if (answer.status === 200 || answer.status === 304) return answer
+  throw unexpected(answer, repository)
 }
 
 function isVerdict(body: unknown): body is Verdict {

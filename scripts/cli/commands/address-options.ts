@@ -52,17 +52,23 @@ export async function commitAsked(
   // A name of a repository has a slash: what has none, and stands alone, is a commit.
   const [repository, sha] =
     first?.includes('/') === false && second === undefined ? [undefined, first] : [first, second]
-  const name = repository ?? (await fromCheckout(command, 'repository', async () => await clonedRepository(io)))
+  const name = await repositoryAsked(io, command, repository)
   const commit =
     sha === undefined
       ? await fromCheckout(command, 'commit', async () => await headCommit(io))
       : await fullCommit(io, sha)
-  if (!parseRepositoryName(name)) command.error(`error: ${JSON.stringify(name)} is no repository name: <owner>/<repo>`)
   if (!parseObjectId(commit))
     command.error(
       `error: ${JSON.stringify(commit)} is not a full 40 or 64 character hex commit id, nor known to git here`,
     )
   return { url: base, token, repository: name, sha: commit }
+}
+
+/** The repository that a command is about, by default what the checkout is a clone of; ends the command otherwise. */
+export async function repositoryAsked(io: Io, command: Command, given: string | undefined): Promise<string> {
+  const name = given ?? (await fromCheckout(command, 'repository', async () => await clonedRepository(io)))
+  if (!parseRepositoryName(name)) command.error(`error: ${JSON.stringify(name)} is no repository name: <owner>/<repo>`)
+  return name
 }
 
 /** A commit that is not named in full is what the checkout knows by that name; else it stays as it is. */

@@ -3,7 +3,7 @@ import type { StatusList } from '../../../lib/domain/status-list.js'
 import { patternMatcher } from '../../../lib/domain/verdict/pattern.js'
 import { MAX_REQUIRED, type VerdictQuery } from '../../../lib/domain/verdict/rule.js'
 import type { Verdict } from '../../../lib/domain/verdict/verdict.js'
-import { RequestFailed, shown } from '../clients/service-client.js'
+import { isRefusal, RequestFailed, shown } from '../clients/service-client.js'
 import { askList, askVerdict, type AskedCommit } from '../clients/verdict-client.js'
 import { warn, type Io } from '../terminal/io.js'
 import { SettledStatuses } from './settled-statuses.js'
@@ -91,7 +91,7 @@ export async function waitForVerdict(
         await setTimeout(Math.min(POLL_MILLISECONDS, left()))
     } catch (error) {
       if (!(error instanceof RequestFailed)) throw error
-      if (error.status !== undefined && [400, 401, 403, 404, 422].includes(error.status)) {
+      if (isRefusal(error)) {
         warn(io, error.message)
         return REFUSED
       }
