@@ -41,8 +41,11 @@ export function checkTokenId(id: string): string {
 
 export function checkRepository(full: string): RepositoryName {
   const name = parseRepositoryName(full)
-  if (!name) throw new ArgumentError(`${JSON.stringify(full)} is no repository name: <owner>/<repo>`)
-  return name
+  if (name) return name
+  const top = isOwnerName(full)
+    ? `; at the top of the folder it is git/${full}, unless topOwner names another owner`
+    : ''
+  throw new ArgumentError(`${JSON.stringify(full)} is no repository name: <owner>/<repo>${top}`)
 }
 
 /** A repository of which something is stored: maybe of a time when more names could be given. */

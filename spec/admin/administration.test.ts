@@ -312,6 +312,10 @@ t.test(
 )
 
 const token = { user: 'alice', name: '', scopes: ['repo'], expiresAt: null }
+const NO_SLASH =
+  '"alice" is no repository name: <owner>/<repo>; at the top of the folder it is git/alice, unless topOwner names ' +
+  'another owner'
+
 const names = '1 to 100 of A-Z a-z 0-9 . _ - + @ ~ , =, not starting with . or -'
 
 const refusals: [asked: string, call: (admin: Administration) => Promise<unknown>, message: string | RegExp][] = [
@@ -390,11 +394,7 @@ const refusals: [asked: string, call: (admin: Administration) => Promise<unknown
     (admin) => admin.setVisibility('../x', 'public'),
     '"../x" is no repository name: <owner>/<repo>',
   ],
-  [
-    'statuses of an owner',
-    (admin) => itemsOf(admin.listStatuses('alice', null)),
-    '"alice" is no repository name: <owner>/<repo>',
-  ],
+  ['statuses of an owner', (admin) => itemsOf(admin.listStatuses('alice', null)), NO_SLASH],
   [
     'statuses of a short commit id',
     (admin) => itemsOf(admin.listStatuses('alice/hello', 'c0ffee')),
@@ -411,11 +411,7 @@ const refusals: [asked: string, call: (admin: Administration) => Promise<unknown
     (admin) => itemsOf(admin.listCommits('alice/hello', null, 1.5)),
     'the limit must be 1 to 1000, not 1.5',
   ],
-  [
-    'commits of a strange repository',
-    (admin) => itemsOf(admin.listCommits('alice', null, 1)),
-    '"alice" is no repository name: <owner>/<repo>',
-  ],
+  ['commits of a strange repository', (admin) => itemsOf(admin.listCommits('alice', null, 1)), NO_SLASH],
   [
     'commits of a missing repository',
     (admin) => itemsOf(admin.listCommits('alice/none', null, 1)),
@@ -436,11 +432,7 @@ const refusals: [asked: string, call: (admin: Administration) => Promise<unknown
     (admin) => admin.deleteStatuses('alice/hello', 'c0ffee', null),
     'c0ffee is not a full 40 or 64 character hex commit id',
   ],
-  [
-    'removing from a strange repository',
-    (admin) => admin.deleteStatuses('alice', SHA, null),
-    '"alice" is no repository name: <owner>/<repo>',
-  ],
+  ['removing from a strange repository', (admin) => admin.deleteStatuses('alice', SHA, null), NO_SLASH],
   [
     'renaming what has nothing',
     (admin) => admin.renameRepository('alice/hello', 'alice/x'),
@@ -451,11 +443,7 @@ const refusals: [asked: string, call: (admin: Administration) => Promise<unknown
     (admin) => admin.renameRepository('alice/hello', 'alice/hello'),
     'alice/hello is its name already',
   ],
-  [
-    'renaming a strange repository',
-    (admin) => admin.renameRepository('alice', 'alice/x'),
-    '"alice" is no repository name: <owner>/<repo>',
-  ],
+  ['renaming a strange repository', (admin) => admin.renameRepository('alice', 'alice/x'), NO_SLASH],
   [
     'renaming to a strange name',
     (admin) => admin.renameRepository('alice/hello', 'alice/x.git'),
@@ -466,11 +454,7 @@ const refusals: [asked: string, call: (admin: Administration) => Promise<unknown
     (admin) => admin.countRepository('alice/hello'),
     'nothing is stored of alice/hello: no status, no grant on it',
   ],
-  [
-    'counting a strange repository',
-    (admin) => admin.countRepository('alice'),
-    '"alice" is no repository name: <owner>/<repo>',
-  ],
+  ['counting a strange repository', (admin) => admin.countRepository('alice'), NO_SLASH],
   [
     'deleting what has nothing',
     (admin) => admin.deleteRepository('alice/hello'),

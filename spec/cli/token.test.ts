@@ -132,7 +132,9 @@ t.test('A token may be limited to repositories, contexts and reading, which its 
   t.strictSame(await place.run(['token', 'create', 'ci', '--repository', 'hello']), {
     status: 2,
     stdout: '',
-    stderr: 'commit-status: "hello" is no repository name: <owner>/<repo>\n',
+    stderr:
+      'commit-status: "hello" is no repository name: <owner>/<repo>; at the top of the folder it is git/hello, ' +
+      'unless topOwner names another owner\n',
   })
 })
 
