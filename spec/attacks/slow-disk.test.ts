@@ -7,7 +7,7 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
-import { CommandPlace, type Served } from '../fixtures/command.js'
+import { CommandPlace, executable, type Served } from '../fixtures/command.js'
 import { unknownId } from '../fixtures/finder.js'
 import { makeRepositoryWithCommit } from '../fixtures/git.js'
 import { missing } from '../fixtures/program.js'
@@ -99,3 +99,30 @@ t.test('A folder that a disk holds up makes nobody wait but who lists all of the
   letGo()
   for (const { ended } of listings) t.match(await ended, { status: 0, stdout: /sub\/hello/ })
 })
+
+t.test(
+  'What only a note needs keeps no command from its end, nor a token from who waits for it',
+  { skip },
+  async (t) => {
+    const place = new CommandPlace(t.testdir())
+    await makeRepositoryWithCommit(place.repositories, 'team/sub/hello')
+    const held = join(place.repositories, 'bob')
+    mkdirSync(held)
+    // Without a service the thread that waits for the disk is the command's own: that holds up its end alone.
+    const trace = ['-f', '-P', held, '-e', 'trace=openat', '-e', `inject=openat:delay_enter=${HELD_MICROSECONDS}`]
+    const program = ['strace', ...trace, '-o', join(place.folder, 'trace'), executable] as const
+    const alone = place.start(['token', 'create', 'bob'], { program: [...program], notes: true })
+    const [line] = (await once(createInterface(alone.child.stdout), 'line')) as [string]
+    t.match(line, /^Token \w+ of bob/)
+    alone.child.kill('SIGKILL')
+    await alone.ended
+
+    const service = await place.serve(t)
+    await hold(t, service, held, join(place.folder, 'trace'))
+    for (const args of [
+      ['token', 'create', 'bob'],
+      ['access', 'grant', 'bob', 'alice', 'read'],
+    ])
+      t.match(await place.runProcess(args, { notes: true }), { status: 0, stderr: /^$/ }, args.join(' '))
+  },
+)

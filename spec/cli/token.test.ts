@@ -1,4 +1,5 @@
-import { rmSync } from 'node:fs'
+import { cpSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { CommandPlace } from '../fixtures/command.js'
 import { makeRepositoryWithCommit } from '../fixtures/git.js'
@@ -84,7 +85,14 @@ t.test('What a user may do is told with its reasons; what can have no effect is 
     (await run('token create carol --repository carol/x')).stderr,
     /carol has no right .*\n.* no repository carol\/x yet/,
   )
-  await makeRepositoryWithCommit(place.repositories, 'alice/hello', { public: true })
+  const { directory } = await makeRepositoryWithCommit(place.repositories, 'alice/hello', { public: true })
+  cpSync(directory, join(place.repositories, 'project.git'), { recursive: true })
+  const top = await run('access grant project bob read')
+  t.match(top, note('there is no repository of project yet; the one at the top of the folder is git/project'))
+  t.match(await run('access check bob project'), {
+    status: 2,
+    stderr: /; at the top of the folder it is git\/project,/,
+  })
   t.strictSame(await run('access grant alice/hello bob write'), DONE)
   t.strictSame(await run('access grant alice bob read'), DONE)
   for (const user of ['alice', 'bob']) t.match(await run(`token create ${user}`), { status: 0, stderr: '' })

@@ -3,8 +3,8 @@ import type { CheckedAccess } from '../../../lib/admin/administration.js'
 import { jsonLine } from '../../../lib/admin/ndjson.js'
 import { administer } from '../administration/administer.js'
 import { explain } from '../terminal/help.js'
-import { isThere } from '../administration/effects.js'
-import { note, printLine, type Io } from '../terminal/io.js'
+import { grantEffects, noteEffects } from '../administration/effects.js'
+import { printLine, type Io } from '../terminal/io.js'
 import { printRecords } from '../terminal/output.js'
 import { visible } from '../terminal/visible.js'
 
@@ -26,10 +26,9 @@ export function accessCommand(program: Command, io: Io): void {
         command,
         async (administration, by) => {
           await administration.grantAccess(on, user, level, by)
-          if ((await administration.accessSource()) === 'command')
-            note(io, 'it has no effect: the program of the setting rights.command tells who may do what')
-          if (!(await isThere(administration, on)))
-            note(io, `there is no repository ${on.includes('/') ? on : `of ${on}`} yet`)
+          const { settingsOf } = await import('../administration/command-settings.js')
+          const { topOwner } = settingsOf(io, command)
+          await noteEffects(io, async () => await grantEffects(administration, on, topOwner))
         },
         'made',
       )

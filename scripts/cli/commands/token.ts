@@ -1,14 +1,15 @@
 import { text } from 'node:stream/consumers'
 import { Option, type Command } from 'commander'
+import type { ListedToken } from '../../../lib/admin/administration.js'
 import { jsonLine } from '../../../lib/admin/ndjson.js'
 import { tokenDigest } from '../../../lib/auth/token.js'
 import { isLimited, type TokenLimits } from '../../../lib/contracts/token-limits.js'
 import { administer } from '../administration/administer.js'
 import { counted } from '../terminal/counted.js'
 import { explain } from '../terminal/help.js'
-import { hasRight, isThere } from '../administration/effects.js'
+import { noteEffects, tokenEffects } from '../administration/effects.js'
 import { looksLikeToken } from '../terminal/looks-like-token.js'
-import { note, printLine, type Io } from '../terminal/io.js'
+import { printLine, type Io } from '../terminal/io.js'
 import { printRecords } from '../terminal/output.js'
 import { repeated } from '../terminal/repeated.js'
 import { visible } from '../terminal/visible.js'
@@ -57,31 +58,19 @@ export function tokenCommand(program: Command, io: Io): void {
           ...(repositories && { repositories }),
           ...(contexts && { contexts }),
         }
-        const made = await administer(
+        await administer(
           io,
           command,
           async (administration, by) => {
-            const created = await administration.createToken(request, by)
-            if (!(await hasRight(administration, user)))
-              note(io, `${user} has no right on a repository yet: commit-status access grant gives one`)
-            for (const repository of repositories ?? [])
-              if (!(await isThere(administration, repository))) note(io, `there is no repository ${repository} yet`)
-            return created
+            const made = await administration.createToken(request, by)
+            printLine(
+              io,
+              options.json ? jsonLine(made) : `${describeToken(made)} It is shown this once:\n${made.token}`,
+            )
+            await noteEffects(io, async () => await tokenEffects(administration, user, repositories ?? []))
           },
           'made',
         )
-        if (options.json) {
-          printLine(io, jsonLine(made))
-          return
-        }
-        printLine(
-          io,
-          `Token ${made.id} of ${made.user}, ` +
-            `${made.scopes.length > 0 ? `scope ${made.scopes.join(', ')}` : 'no scope'}, ` +
-            (made.expires_at === null ? 'never expires' : `expires ${made.expires_at}`) +
-            `${isLimited(made) ? `; limited to ${describeLimits(made)}` : ''}. It is shown this once:`,
-        )
-        printLine(io, made.token)
       },
     )
 
@@ -176,6 +165,15 @@ function idOf(given: string): string {
 /** When a token expires: ISO 8601, or `never`. */
 function expiry(text: string): string {
   return text === 'never' ? text : timeOf(text, 'from now', ', or never')
+}
+
+function describeToken(made: ListedToken): string {
+  return (
+    `Token ${made.id} of ${made.user}, ` +
+    `${made.scopes.length > 0 ? `scope ${made.scopes.join(', ')}` : 'no scope'}, ` +
+    (made.expires_at === null ? 'never expires' : `expires ${made.expires_at}`) +
+    `${isLimited(made) ? `; limited to ${describeLimits(made)}` : ''}.`
+  )
 }
 
 function describeLimits({ repositories, contexts, access }: TokenLimits): string {
