@@ -22,7 +22,8 @@ function runWith(t: Test, { output = '', code = 0, args = [], trial = '' }: Run)
     bin: {
       npm:
         `#!/bin/sh\ncase "$*" in *--node=*|*--postgres=*) echo '# { total: 3, pass: 3 }';; ` +
-        `'run package') : > package;; 'run package:try -- bookworm') cat trial package;; *) cat output; exit ${code};; esac\n`,
+        `'run package') : > package;; 'run package:try -- bookworm') cat trial package;; ` +
+        `*) cat output; exit ${code};; esac\n`,
       // Nothing is to be installed.
       'dpkg-query': '#!/bin/sh\necho installed\n',
     },
