@@ -20,7 +20,7 @@ import { until } from '../fixtures/within.js'
 async function streaming(
   t: Test,
   pace: ConstructorParameters<typeof EventStreams>[1],
-  find: () => void = () => undefined,
+  { find = () => undefined, first = () => undefined }: { find?: () => void; first?: (to: ServerResponse) => void } = {},
 ) {
   const events = new StatusEvents(silentLogger)
   const none = () => {
@@ -33,6 +33,7 @@ async function streaming(
   const answered: ServerResponse[] = []
   const url = await listen(t, (request: IncomingMessage, response: ServerResponse) => {
     answered.push(response)
+    first(response)
     void new Exchange(request, response, 'events', { logger: silentLogger, meter: noopMeter }).answer(
       async () => await streams.answer(request, repositoryNamed('alice/hello'), find),
     )
@@ -92,10 +93,16 @@ t.test('A client that takes it slowly goes on', async (t) => {
 t.test('While nothing is reported there is a heartbeat, and the right is looked at again', async (t) => {
   let looks = 0
   let isAllowed = true
-  const { url, watchers, emit } = await streaming(t, { heartbeatMilliseconds: 20, allowedMilliseconds: 50 }, () => {
-    looks++
-    if (!isAllowed) throw new ServiceError('repository_not_found')
-  })
+  const { url, watchers, emit } = await streaming(
+    t,
+    { heartbeatMilliseconds: 20, allowedMilliseconds: 50 },
+    {
+      find: () => {
+        looks++
+        if (!isAllowed) throw new ServiceError('repository_not_found')
+      },
+    },
+  )
   const reader = await EventReader.open(t, url)
   const next = reader.next()
   await until(() => reader.comments >= 5)
@@ -109,13 +116,26 @@ t.test('While nothing is reported there is a heartbeat, and the right is looked 
 
 t.test('What is sent was allowed a short while ago', async (t) => {
   let isAllowed = true
-  const { url, emit } = await streaming(t, { allowedMilliseconds: 0 }, () => {
-    if (!isAllowed) throw new ServiceError('repository_not_found')
-  })
+  const { url, emit } = await streaming(
+    t,
+    { allowedMilliseconds: 0 },
+    {
+      find: () => {
+        if (!isAllowed) throw new ServiceError('repository_not_found')
+      },
+    },
+  )
   const reader = await EventReader.open(t, url)
   emit('a')
   t.match(await reader.next(), { name: 'status' })
   isAllowed = false
   emit('secret')
   t.equal(await reader.next(), undefined)
+})
+
+t.test('A host that has answered before gives back the place', async (t) => {
+  const first = (response: ServerResponse) => void response.writeHead(200).write('the host')
+  const { url, watchers } = await streaming(t, {}, { first })
+  await t.rejects(fetch(url).then(async (response) => await response.text()))
+  t.equal(watchers.size, 0)
 })

@@ -1,10 +1,13 @@
+import { readFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { readSettings, type Settings } from '../../lib/stand-alone/settings.js'
 import { EventReader } from '../fixtures/event-reader.js'
 import { embed } from '../fixtures/embedded.js'
 import { makeRepositoryWithCommit } from '../fixtures/git.js'
 import { hostCommit, type HostedCommit } from '../fixtures/hosted-commit.js'
+import { nginxIsMissing, startNginx } from '../fixtures/nginx.js'
 import { validatorOf } from '../fixtures/openapi-answers.js'
 import { RawSocket, requestHead } from '../fixtures/raw-socket.js'
 import { isMissing, PostgresServer } from '../fixtures/postgres.js'
@@ -251,4 +254,19 @@ t.test('What is reported through another instance comes, too, once', { skip: isM
   t.equal(await again.next(), undefined)
   const next = await EventReader.open(t, `${one.url}${path}`, { lastId: again.position })
   t.match(await next.next(), { name: 'gap' })
+})
+
+t.test('Through nginx, as documented, each event comes at once', { skip: nginxIsMissing, ...atOnce() }, async (t) => {
+  const { service, token, report, following } = await scene(t)
+  const recipe = readFileSync('config/nginx.conf', 'utf8')
+    .replace('127.0.0.1:8080', new URL(service.url).host)
+    .replace('listen 80;', 'listen 127.0.0.1:PORT;')
+  const url = await startNginx(t, join(service.folder, 'nginx'), recipe)
+  const events = await EventReader.open(t, `${url}${path}`, { token })
+  for (const state of ['pending', 'success']) {
+    await report({ state })
+    t.match(await events.next(), { data: { status: { state } } })
+  }
+  await events.close()
+  await following(0)
 })
