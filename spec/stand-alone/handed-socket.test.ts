@@ -1,12 +1,14 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { lstatSync, mkdtempSync, rmSync } from 'node:fs'
+import { closeSync, linkSync, lstatSync, mkdtempSync, openSync, rmSync } from 'node:fs'
 import { Agent, request, type IncomingMessage } from 'node:http'
-import { connect, type Socket } from 'node:net'
+import { connect, createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { handedSocket } from '../../lib/stand-alone/handed-socket.js'
 import { CommandPlace, executable } from '../fixtures/command.js'
@@ -227,7 +229,7 @@ t.test('What is handed over to another process does not count', async (t) => {
     t.equal(handedSocket(environment, 7), undefined)
 })
 
-t.test('More than one socket, or what is none, is refused', async (t) => {
+t.test('More than one socket is refused', async (t) => {
   const place = new CommandPlace(t.testdir())
   const several = { LISTEN_PID: String(process.pid), LISTEN_FDS: '2', LISTEN_FDNAMES: 'commit-status.socket:other' }
   t.match(await place.run(['serve'], { environment: several }), {
@@ -236,11 +238,53 @@ t.test('More than one socket, or what is none, is refused', async (t) => {
       'commit-status: systemd hands over 2 sockets (commit-status.socket:other), and the service listens on one: ' +
       'leave one ListenStream in one socket unit\n',
   })
-  const line = `LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=file exec "$0" serve 3</dev/null`
-  const { status, stderr } = await place.run([], { program: ['sh', '-c', line, executable] })
-  t.equal(status, 1)
-  t.match(
-    stderr,
-    /^commit-status: cannot listen on the socket file of systemd: listen EINVAL: .*; its unit says where$/m,
-  )
+})
+
+const program = fileURLToPath(new URL('../fixtures/handed-socket-process.ts', import.meta.url))
+
+/** A service in a process that has this as its file descriptor 3. */
+async function startOn(t: Test, descriptor: number) {
+  const folder = t.testdir({ repositories: {} })
+  const args = [...process.execArgv, program, join(folder, 'repositories'), join(folder, 'store')]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit', descriptor] })
+  t.teardown(() => child.kill('SIGKILL'))
+  const output = child.stdio[1]
+  if (!output) throw new Error('it was asked for')
+  const [line] = (await once(createInterface(output), 'line')) as [string]
+  return { child, line }
+}
+
+/** Node.js names the file descriptor of a server nowhere else. */
+function descriptorOf(server: Server): number {
+  return Number(Reflect.get(Object(Reflect.get(server, '_handle')), 'fd'))
+}
+
+t.test('Whoever listens may hand the socket over, and closes it for nobody else', async (t) => {
+  const address = await unix(t)
+  for (const place of [{ host: '127.0.0.1', port: 0 }, { path: `${address.listen}.first` }]) {
+    const server = createServer()
+    await once(server.listen(place), 'listening')
+    t.teardown(() => server.close())
+    const at = server.address()
+    // The system removes no other name of the socket when this process closes it.
+    if (typeof at === 'string') linkSync(at, address.listen)
+    const { child, line } = await startOn(t, descriptorOf(server))
+    await promisify(server.close.bind(server))()
+    const port = typeof at === 'string' ? 0 : at?.port
+    t.equal(line, port === 0 ? 'unix:http' : `http://127.0.0.1:${port}`)
+    const client = port === 0 ? address.client : { host: '127.0.0.1', port: Number(port) }
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    t.equal(await ask({ listen: '', client }, { agent, path: '/healthz' }), 200)
+    const ended = once(child, 'exit')
+    child.kill('SIGTERM')
+    t.strictSame(await ended, [0, null])
+    agent.destroy()
+  }
+})
+
+t.test('A file that is handed over is refused', async (t) => {
+  const file = openSync('/dev/null', 'r')
+  const { line } = await startOn(t, file)
+  closeSync(file)
+  t.match(line, /^StartError: cannot listen on the socket http of systemd: listen EINVAL: .*; its unit says where$/)
 })
