@@ -1,4 +1,4 @@
-import { appendFileSync, chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { appendFileSync, chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -6,6 +6,7 @@ import t from 'tap'
 import { openSocket } from '../../lib/admin/server.js'
 import { silentLogger } from '../../lib/contracts/logger.js'
 import { isTooOld } from '../../lib/git/needed-git.js'
+import { installation } from '../../scripts/cli/doctor/installation.js'
 import { CommandPlace } from '../fixtures/command.js'
 import { embed } from '../fixtures/embedded.js'
 import { freePort } from '../fixtures/free-port.js'
@@ -26,7 +27,8 @@ t.test('Where all is well, doctor says what there is, and ends with 0', async (t
   const environment = { COMMIT_STATUS_PORT: new URL(service.url).port, COMMIT_STATUS_TITLE: 'ACME' }
   const { status, stdout, stderr } = await place.run(['doctor'], { environment })
   t.strictSame([status, stderr], [0, ''])
-  t.match(stdout, /^ok +version +commit-status \d+\.\d+\.\d+.*, Node\.js \d+/)
+  t.match(stdout, /^ok +version +commit-status \d+\.\d+\.\d+/)
+  t.match(stdout, /^ok +installed +as (?:a checkout|files) in \S+, on the Node\.js \d+\.\d+\.\d+ of this machine, \//m)
   t.match(stdout, /^ok +libgit2 +/m)
   t.match(stdout, /^ok +git +git version /m)
   t.match(stdout, /^ok +settings +no file: .*title \(COMMIT_STATUS_TITLE\)/m)
@@ -39,6 +41,33 @@ t.test('Where all is well, doctor says what there is, and ends with 0', async (t
   t.match(stdout, new RegExp(`^ok +address +${service.url} answers 200$`, 'm'))
   const lines = (await place.run(['doctor', '--json'], { environment })).stdout.trimEnd().split('\n')
   for (const line of lines) t.match(JSON.parse(line), { level: /^(?:ok|warn)$/, about: String, words: String })
+})
+
+t.test('Doctor knows how the program came here, and whether the Node.js is its own', async (t) => {
+  const folder = t.testdir({
+    checkout: { '.git': {} },
+    node_modules: { 'commit-status-service': {} },
+    image: { bin: { node: '' }, container: '' },
+    package: { bin: { node: '' }, 'package.json': '{}' },
+    tarball: { bin: { node: '' } },
+    files: {},
+    list: '',
+  })
+  const filesOfPackage = join(folder, 'list')
+  writeFileSync(filesOfPackage, `/.\n${join(folder, 'package/package.json')}\n`)
+  const said = (name: string, node = process.execPath) =>
+    installation(join(folder, name), { filesOfPackage, node }).words.replace(`${folder}/`, '')
+  const machines = `on the Node.js ${process.version.slice(1)} of this machine, ${process.execPath}`
+  const own = `on its own Node.js ${process.version.slice(1)}: a security release of it takes a new one`
+  t.equal(said('checkout'), `as a checkout in checkout, ${machines}`)
+  const npm = 'node_modules/commit-status-service'
+  t.equal(said(npm), `as an npm package in ${npm}, ${machines}`)
+  t.equal(said('files'), `as files in files, ${machines}`)
+  t.equal(said('image', join(folder, 'image/bin/node')), `as a container image, ${own}`)
+  t.equal(said('package', join(folder, 'package/bin/node')), `as a Debian package, ${own}`)
+  t.equal(said('tarball', join(folder, 'tarball/bin/node')), `from a tarball in tarball, ${own}`)
+  t.equal(said('tarball'), `from a tarball in tarball, ${machines}`, 'somebody has taken another one')
+  t.match(installation(join(folder, 'package'), { filesOfPackage: join(folder, 'none') }).words, 'from a tarball')
 })
 
 t.test('A service on a Unix socket is asked there', async (t) => {
@@ -89,7 +118,7 @@ t.test('Settings that are none end it, after what needs none', async (t) => {
   const place = new CommandPlace(t.testdir())
   const { status, stdout } = await place.run(['doctor'], { environment: { COMMIT_STATUS_PORT: 'eighty' } })
   t.equal(status, 1)
-  t.strictSame(levels(stdout), ['ok version', 'ok libgit2', 'ok git', 'fail settings'])
+  t.strictSame(levels(stdout), ['ok version', 'ok installed', 'ok libgit2', 'ok git', 'fail settings'])
 })
 
 t.test('A database that is not there is wrong, and its password is nowhere', async (t) => {

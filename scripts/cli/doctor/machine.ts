@@ -9,6 +9,7 @@ import { skippedText } from '../../../lib/git/repository-listing.js'
 import type { Settings } from '../../../lib/stand-alone/settings.js'
 import { versionText } from '../terminal/version.js'
 import { doubtful, ok, wrong, type Finding } from './findings.js'
+import { installation } from './installation.js'
 
 /** How many repositories are looked into, and how many of what is wrong are named. */
 const MAX_REPOSITORIES = 10_000
@@ -20,7 +21,7 @@ const NO_BYTES = 64 * 1024 ** 2
 
 /** The programs that take part: this one, Node.js, libgit2 and git. */
 export async function programs(): Promise<{ findings: Finding[]; git: string | undefined }> {
-  const findings = [ok('version', `${versionText()}, Node.js ${process.version.slice(1)}`)]
+  const findings = [ok('version', versionText()), installation()]
   try {
     const { lacks } = await loadLibgit2()
     findings.push(lacks === undefined ? ok('libgit2', 'built for SHA-1 and SHA-256') : doubtful('libgit2', lacks))
