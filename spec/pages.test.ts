@@ -149,6 +149,25 @@ t.test('The lines that install the package name the tarball that npm pack makes'
   }
 })
 
+t.test(
+  'The lines with the Debian package name the one that npm run package makes, on another Node.js if need be',
+  async (t) => {
+    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<string, string>
+    const running = chapter('config/README.md', '## Running it')
+    for (const text of [chapter('README.md', '## Install it'), running])
+      t.match(text, `apt install ./commit-status_${version}_amd64.deb`)
+    t.match(running, `dpkg --install dist/commit-status_${version}_amd64.deb`)
+    const [, pattern = '', line = ''] =
+      /^sed -i "s\/(\S+ \S+ \S+ .*?)\/(.*)\/" scripts\/package\.js$/m.exec(running) ?? []
+    const made = readFileSync(join(root, 'scripts/package.js'), 'utf8')
+    t.equal(
+      made.match(new RegExp(pattern, 'gm'))?.join(),
+      line,
+      'the version stands in one place, and is the latest here',
+    )
+  },
+)
+
 interface Link {
   readonly target: string
   /** By its path from the root. */
