@@ -133,6 +133,8 @@ t.test('Every setting can be set in the file and in the environment', async (t) 
   const values: Record<string, [text: string, value: unknown]> = {
     host: ['::1', '::1'],
     port: ['0', 0],
+    'socket.mode': ['0600', '0600'],
+    'socket.group': ['www-data', 'www-data'],
     repositories: ['/srv/git', '/srv/git'],
     topOwner: ['us', 'us'],
     store: ['level:/srv/store', 'level:/srv/store'],
@@ -188,6 +190,7 @@ t.test(
     'working directory',
   async (t) => {
     const paths = ({ repositories, store }: Settings): string[] => [repositories, store]
+    t.equal(read({ COMMIT_STATUS_HOST: 'unix:http.sock' }).host, `unix:${DIRECTORY}/http.sock`)
     t.strictSame(paths(read({})), [`${HOME}/data/repositories`, `level:${HOME}/data/store`])
     const file = fileWith(t, { repositories: '../git', store: 'level:./store' })
     t.strictSame(paths(read({}, file)), [join(t.testdirName, '../git'), `level:${join(t.testdirName, 'store')}`])
@@ -218,9 +221,9 @@ const bounds: [environment: string, accepted: string[], refused: string[]][] = [
     ['h', 'h'.repeat(255), 'unix:/run/http.sock', `unix:/${'s'.repeat(106)}`],
     ['', 'h'.repeat(256), 'unix:', `unix:/${'s'.repeat(107)}`, `unix:/${'é'.repeat(54)}`],
   ],
+  ['COMMIT_STATUS_PORT', ['0', '1', '65535'], ['', '-1', '65536', '80 ', '8e1', '0x50', '80.0', 'http']],
   ['COMMIT_STATUS_SOCKET_MODE', ['0660', '666', '0600'], ['', '0680', '66', '1777', 'rw-rw----']],
   ['COMMIT_STATUS_SOCKET_GROUP', ['', 'www-data', '33'], ['www data', 'a:b', 'g'.repeat(101)]],
-  ['COMMIT_STATUS_PORT', ['0', '1', '65535'], ['', '-1', '65536', '80 ', '8e1', '0x50', '80.0', 'http']],
   ['COMMIT_STATUS_REPOSITORIES', ['/', `/${'r'.repeat(4095)}`], ['', `/${'r'.repeat(4096)}`]],
   [
     'COMMIT_STATUS_TOP_OWNER',

@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
-import type { Settings } from '../../lib/stand-alone/settings.js'
+import { readSettings, type Settings } from '../../lib/stand-alone/settings.js'
+import { signInAddress } from '../../lib/stand-alone/sign-in.js'
 import { makeRepositoryWithCommit } from '../fixtures/git.js'
 import { nginxIsMissing, startNginx } from '../fixtures/nginx.js'
 import { startService } from '../fixtures/service.js'
@@ -61,6 +62,16 @@ t.test('The service listens on a Unix socket, of the mode and the group that the
     await service.close()
     t.notOk(existsSync(path), 'gone at the end')
   }
+})
+
+t.test('Without publicUrl, links to sign in begin with what curl calls a Unix socket', async (t) => {
+  const settings = readSettings({
+    environment: { COMMIT_STATUS_HOST: 'unix:/run/http.sock' },
+    home: '/',
+    directory: '/',
+  })
+  t.equal(signInAddress(settings), 'http://localhost')
+  t.equal(signInAddress({ ...settings, publicUrl: 'https://status.example.com/' }), 'https://status.example.com')
 })
 
 t.test('A socket that nobody listens on any more is replaced', async (t) => {
