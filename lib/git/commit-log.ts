@@ -30,6 +30,13 @@ const QUICK_SKIP = 10_000
 /** git cuts the texts by columns, so that what is of any length is mostly not printed. */
 const FORMAT = '%H%n%<(100,trunc)%an%n%aI%n%<(200,trunc)%s'
 
+/** Of a history: the latest commits, among which children are looked for, and what git prints of them. */
+const MAX_YOUNG = 1_000
+const MAX_YOUNG_BYTES = 1_048_576
+
+/** Commits whose children are remembered, at a time of their history. */
+const MAX_KNOWN_CHILDREN = 2_000
+
 /** Of one commit: a line of parents, then the message. */
 const FORMAT_ALONE = `${FORMAT}%n%P%n%b`
 
@@ -41,6 +48,9 @@ export class CommitLog {
   readonly #git: Pick<GitProcesses, 'run' | 'read'>
   /** Pages of a log, and single commits, by their ids: what an id names never changes. */
   readonly #known: LRUCache<string, readonly LoggedCommit[]>
+
+  /** By a history and a commit in it: these do not change either. */
+  readonly #children = new LRUCache<string, readonly string[]>({ max: MAX_KNOWN_CHILDREN })
 
   /** @param cacheBytes of what is remembered */
   constructor(git: Pick<GitProcesses, 'run' | 'read'>, meter: Meter = noopMeter, cacheBytes = cacheShares().logs) {
@@ -81,6 +91,29 @@ export class CommitLog {
     if (known) return known[0]
     const [found] = await this.#read(directory, ['--max-count=1', commit.hex], { format: FORMAT_ALONE })
     if (found && identity !== undefined) this.#known.set(key, [found])
+    return found
+  }
+
+  /**
+   * The commits that come next after one, where they are among the latest thousand of a history.
+   * @param start the latest commit of the history
+   * @returns their ids
+   * @throws as `list`
+   */
+  async childrenOf(
+    { directory, identity = '' }: Repository,
+    start: ObjectId,
+    parent: ObjectId,
+  ): Promise<readonly string[]> {
+    const key = `${identity}\n${directory}\n${start.hex} ${parent.hex}`
+    const known = this.#children.get(key)
+    if (known) return known
+    const args = ['rev-list', '--parents', `--max-count=${MAX_YOUNG}`, start.hex, '--']
+    const { output, ...ended } = await this.#git.run(directory, args, MAX_YOUNG_BYTES)
+    refuseFailed(directory, ended)
+    const lines = output.toString('latin1').split('\n')
+    const found = lines.filter((line) => line.includes(` ${parent.hex}`)).map((line) => line.replace(/ .*/, ''))
+    this.#children.set(key, found)
     return found
   }
 

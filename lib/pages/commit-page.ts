@@ -15,6 +15,8 @@ export interface CommitView extends ShownList {
   readonly sha: string
   /** Absent when git cannot read it at the moment. */
   readonly commit: LoggedCommit | undefined
+  /** The next ones on the default branch. */
+  readonly children: readonly string[]
   /** Milliseconds since 1970. */
   readonly now: number
   /** Where the repository browser shows the commit, if there is one. */
@@ -33,7 +35,7 @@ export function commitPage(view: CommitView): Page {
   const { base, name, sha, commit, list, skip, address } = view
   const repository = base + repositoryPath(name)
   const here = `${repository}/commits/${sha}`
-  const subject = commit?.subject ?? ''
+  const { subject = '', parents = [] } = commit ?? {}
   const id = `Commit ${sha.slice(0, 10)}`
   const statuses = byUrgency(list.statuses).slice(skip)
   return {
@@ -51,7 +53,7 @@ export function commitPage(view: CommitView): Page {
       return html`<h1>${subject ? isolated(subject) : id}</h1>
         <p class="quiet facts">
           ${commit && html`<span>${isolated(commit.author)} · ${timeText(commit.time, view.now)}</span>`}
-          ${parentLinks(commit?.parents ?? [])}
+          ${commitLinks(parents, parents.length === 1 ? 'Parent' : 'Parents')} ${commitLinks(view.children, 'Next')}
           ${address !== undefined && html`<a href="${address}">In the repository browser</a>`}
         </p>
         <p><code class="id">${sha}</code></p>
@@ -64,14 +66,12 @@ export function commitPage(view: CommitView): Page {
 }
 
 /** Links of few bytes, read from the address of the page. */
-function parentLinks(parents: readonly string[]): Content {
-  if (parents.length === 0) return undefined
-  const links = parents
-    .slice(0, MAX_PARENTS)
-    .map((parent) => html` <a class="sha" href="${parent}">${parent.slice(0, 10)}</a>`)
-  return html`<span
-    >${parents.length === 1 ? 'Parent' : 'Parents'}${links}${parents.length > MAX_PARENTS && ' …'}</span
-  >`
+function commitLinks(commits: readonly string[], label: string): Content {
+  if (commits.length === 0) return undefined
+  const links = commits
+    .slice(0, MAX_LINKS)
+    .map((commit) => html` <a class="sha" href="${commit}">${commit.slice(0, 10)}</a>`)
+  return html`<span>${label}${links}${commits.length > MAX_LINKS && ' …'}</span>`
 }
 
 /** What the message says behind its subject: folded where it is long, since the statuses are what people come for. */
@@ -149,7 +149,8 @@ const SHORT_TEXT = 60
 /** Characters of a subject in the title of a window. */
 const MAX_TITLE = 100
 
-const MAX_PARENTS = 4
+/** Parents, and next commits. */
+const MAX_LINKS = 4
 
 /** Of the message, and characters of a line of it. */
 const MAX_BODY_BYTES = 6_000

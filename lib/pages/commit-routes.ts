@@ -2,7 +2,9 @@ import { LRUCache } from 'lru-cache'
 import { closing } from '../concurrency/maybe-promise.js'
 import type { Answer } from '../http/exchange.js'
 import type { Request, Route } from '../http/surface.js'
-import { parseObjectId } from '../domain/object-id.js'
+import { parseObjectId, type ObjectId } from '../domain/object-id.js'
+import type { Repository } from '../contracts/repositories.js'
+import { defaultBranch } from './default-branch.js'
 import { leadOn } from './commit-name.js'
 import { commitAddress } from './commit-url.js'
 import { LARGE_LIST_BYTES } from '../domain/status-list.js'
@@ -75,8 +77,10 @@ export function commitRoutes(pageContext: PageContext): readonly Route[] {
       return undefined
     })
     const { commitUrl } = pageContext
+    const children = logged && kind === 'page' ? await childrenOf(pageContext, found.repository, commit) : []
     const view = {
       base,
+      children,
       address: commitUrl === undefined ? undefined : commitAddress(commitUrl, found, commit.hex),
       name: found.name,
       sha: commit.hex,
@@ -107,4 +111,18 @@ export function commitRoutes(pageContext: PageContext): readonly Route[] {
         }),
     },
   ]
+}
+
+/** The next commits on the default branch, where they are told at once: the page is good without. */
+async function childrenOf(
+  pageContext: PageContext,
+  repository: Repository,
+  commit: ObjectId,
+): Promise<readonly string[]> {
+  try {
+    const { start } = await defaultBranch(pageContext, repository)
+    return start ? await pageContext.log.childrenOf(repository, start, commit) : []
+  } catch {
+    return []
+  }
 }

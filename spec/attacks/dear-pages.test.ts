@@ -85,6 +85,7 @@ t.test('Of a page those rows are made that it shows, and one more', async (t) =>
         base: '',
         name: repositoryNamed('alice/hello'),
         sha: 'a'.repeat(40),
+        children: [],
         commit: undefined,
         address: undefined,
         skip,

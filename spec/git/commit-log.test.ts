@@ -33,6 +33,25 @@ for (const format of ['sha1', 'sha256'] as const) {
   })
 }
 
+t.test('The commits after one are told where they are among the latest thousand of a history', async (t) => {
+  const { directory, commits } = await makeRepositoryWithHistory(t.testdir(), 'alice/hello')
+  const [first = '', second = '', third = ''] = commits
+  const [repository, log] = [{ directory, public: true }, logOf(t)]
+  const after = async (commit: string, start: string) =>
+    await log.childrenOf(repository, commitId(start), commitId(commit))
+  const tree = await git('-C', directory, 'rev-parse', 'main^{tree}')
+  const merge = await git('-C', directory, 'commit-tree', tree, '-m', 'merge', '-p', third, '-p', first)
+  t.strictSame(
+    [await after(first, third), await after(second, third), await after(third, third)],
+    [[second], [third], []],
+  )
+  t.strictSame(await after(first, merge), [merge, second])
+  t.strictSame(await after(merge, third), [], 'of another history')
+  renameSync(directory, `${directory}.gone`)
+  t.strictSame(await after(first, merge), [merge, second], 'it is remembered')
+  await t.rejects(after(second, merge), unreadable)
+})
+
 t.test('A commit says who made it and when, and its first paragraph in a line, cut where it is long', async (t) => {
   const { directory } = await makeRepositoryWithCommit(t.testdir(), 'alice/hello')
   const tree = await git('-C', directory, 'rev-parse', 'main^{tree}')

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
-import { renameSync } from 'node:fs'
+import { renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { git, gitWithInput, makeCommit } from '../fixtures/git.js'
 import { pagesOf, visit } from '../fixtures/visit.js'
@@ -71,6 +72,29 @@ t.test('It has the rest of the message, the parents, and the whole id in a place
   t.match(wide.text, `${'&quot;'.repeat(250)}…\n\n`)
   for (const { text } of [long, wide]) t.ok(Buffer.byteLength(text) <= 20_000)
   t.notMatch((await visit(service, `${home}/commits/${long.commit}?skip=1`)).text, 'xxx', 'on the first page alone')
+})
+
+t.test('It leads to the next commit of the default branch', async (t) => {
+  const { service, home, directory, sha, commit } = await pagesOf(t)
+  const next = await makeCommit(directory, 'next')
+  const link = `>Next <a class="sha" href="${next}">${next.slice(0, 10)}</a></span`
+  t.match((await visit(service, commit)).text, link)
+  const latest = (await visit(service, `${home}/commits/${next}`)).text
+  t.notMatch(latest, '>Next')
+  t.match(latest, `>Parent <a class="sha" href="${sha}">`)
+})
+
+t.test('Without a default branch, or a history that can be read, there is none to lead to', async (t) => {
+  const { service, home, directory, commit } = await pagesOf(t)
+  await git('-C', directory, 'update-ref', '-d', 'refs/heads/main')
+  t.notMatch((await visit(service, commit)).text, '>Next')
+  const made = []
+  for (const message of ['1', '2', '3']) made.push(await makeCommit(directory, message, 'other'))
+  const [first = '', second = '', third = ''] = made
+  rmSync(join(directory, 'objects', first.slice(0, 2), first.slice(2)))
+  const { text } = await visit(service, `${home}/commits/${third}`)
+  t.match(text, `>Parent <a class="sha" href="${second}">`)
+  t.notMatch(text, '>Next')
 })
 
 t.test(
