@@ -46,6 +46,10 @@ t.test('The commands on PostgreSQL', { skip: isMissing }, async (t) => {
   t.match(await run('token', 'revoke', id), { status: 0 })
   t.strictSame([await status(one.url), await status(other.url)], [401, 401], 'and when it is revoked')
 
+  const onTerminal = await place.runOnTerminal(['access', 'grant', 'alice', 'bob', 'read'], { environment })
+  t.match(onTerminal.stdout, / INFO.*audit: access granted/, 'on a terminal the line is for people')
+  t.notMatch(onTerminal.stdout, '"msg"')
+
   const link = await run('sign-in', 'alice', '--url', one.url)
   t.match(link, { status: 0, stderr: /"user":"alice".*"msg":"audit: sign-in link created"/ })
   const code = new URL(link.stdout).searchParams.get('code') ?? ''

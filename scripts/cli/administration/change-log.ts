@@ -27,8 +27,10 @@ export function changeLog(io: Io, storeFolder: string): Logger {
   }
 }
 
-/** The same lines, where the store is a database and has no folder to keep them in. */
-export function changesOnStandardError({ stderr }: Io): Logger {
+/** The same lines, where the store is a database and has no folder to keep them in; on a terminal for people. */
+export async function changesOnStandardError({ stderr }: Io): Promise<Logger> {
+  // Only here: nobody else needs what makes lines for people.
+  if (stderr.isTTY) return await (await import('../../../lib/stand-alone/log.js')).createLogger('info', stderr)
   return {
     ...silentLogger,
     info(facts, message) {

@@ -40,7 +40,7 @@ export async function withLocalAdministration<T>(
     const { signal } = interruption
     const settings = { ...given.settings, ...(elsewhere !== undefined && { store: `level:${elsewhere}` }) }
     const opened = await openAdministration(settings, {
-      auditLogger: folder === undefined ? changesOnStandardError(io) : changeLog(io, folder),
+      auditLogger: folder === undefined ? await changesOnStandardError(io) : changeLog(io, folder),
       storeLogger: onStandardError(io),
       stopping: signal,
       ...(address !== undefined && { signInAddress: address }),
