@@ -20,8 +20,6 @@ const PACE = {
 /** Clients come back after as long, each after another time: at a restart they are many. */
 const RETRY_MILLISECONDS = { least: 1_000, more: 4_000 }
 
-const HEARTBEAT = ':\n\n'
-
 export interface EventStreamsDependencies {
   readonly feeds: StatusFeeds
   readonly watchers: Watchers
@@ -134,7 +132,7 @@ export class EventStream {
       }
       if (this.#follower.isOver) return
       sentAt = performance.now()
-      yield event ? textOf(event) : HEARTBEAT
+      yield event ? textOf(event) : `:\nid: ${this.#follower.id}\n\n`
     }
   }
 }

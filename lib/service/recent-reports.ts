@@ -6,7 +6,13 @@ import { toApiStatus, type CommitStatus } from '../domain/commit-status.js'
  * How far back is looked behind the last look, in milliseconds: reports take their time until they are saved, and the
  * clocks of instances differ.
  */
-const OVERLAP = 60_000
+export const OVERLAP = 60_000
+
+/** How far back the first look goes, for those who have followed another instance. */
+const BEFORE = 10 * 60_000
+
+/** How many of them are handed over at the most. */
+const MAX_BEFORE = 500
 
 interface Seen {
   readonly updated_at: string
@@ -18,6 +24,8 @@ interface Seen {
 export interface Found {
   /** What was reported through other instances, the oldest first. */
   readonly news: readonly RecentStatus[]
+  /** Of the first look: what was reported before, the oldest first, and since when it is all of it. */
+  readonly before?: RecentStatuses & { readonly since: number }
   /** Whether more was reported than could be read. */
   readonly isCut: boolean
   /** Whether all that the repository has is that of another one now: it was renamed, deleted or merged into. */
@@ -56,13 +64,14 @@ export class RecentReports {
     return true
   }
 
-  /** Looks what was reported since the last look; the first one finds nothing. Not to be called again meanwhile. */
+  /** Looks what was reported since the last look, at the first one before. Not to be called again meanwhile. */
   async look(now: number): Promise<Found> {
     const last = this.#last
     const meanwhile = new Set<string>()
     this.#meanwhile = meanwhile
     // A clock that was set back is below what was there before.
-    const { version, statuses } = await this.#read(Math.min(now, last?.at ?? now) - OVERLAP, this.#max)
+    const since = last ? Math.min(now, last.at) - OVERLAP : now - BEFORE
+    const { version, statuses } = await this.#read(since, this.#max)
     this.#meanwhile = undefined
     const isReplaced = last !== undefined && last.version !== version
     const others = statuses.filter(({ status }) => !meanwhile.has(keyOf(status)))
@@ -70,12 +79,18 @@ export class RecentReports {
     const news = last ? others.filter(isNews) : []
     const oldest = statuses[this.#max - 1]
     // Else it is what was known, or late.
-    const isCut = last && oldest && news.includes(oldest) ? Date.parse(oldest.status.updated_at) > last.at : false
+    const isCut = last && oldest && news.includes(oldest) ? timeOf(oldest) > last.at : false
     const kept = [...this.#seen].filter(([key]) => meanwhile.has(key))
     this.#seen = new Map([...others.map(({ status }): [string, Seen] => [keyOf(status), seenOf(status)]), ...kept])
     this.#last = { at: now, version }
-    return { news: news.reverse(), isCut, isReplaced }
+    const left = others[MAX_BEFORE] ?? oldest
+    const before = { statuses: others.slice(0, MAX_BEFORE).reverse(), since: left ? timeOf(left) + 1 : since, version }
+    return { news: news.reverse(), ...(!last && { before }), isCut, isReplaced }
   }
+}
+
+function timeOf({ status }: RecentStatus): number {
+  return Date.parse(status.updated_at)
 }
 
 function keyOf({ sha, context }: CommitStatus): string {

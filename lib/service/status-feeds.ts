@@ -144,13 +144,22 @@ export class StatusFeeds {
   #reported({ repository, status, previous }: StatusEvent): void {
     const kept = this.#feeds.get(repository)
     if (!kept || kept.recent?.note(status) === false) return
-    this.#push(kept.feed, eventOf(repository, status, previous?.state))
+    this.#push(kept.feed, status, previous?.state)
     // Nobody looks while nobody follows, and so nothing is forgotten.
     if (kept.feed.followers.size === 0 && (kept.recent?.size ?? 0) > this.#bounds.maxRecent) this.forget(repository)
   }
 
-  #push(feed: Feed, event: Omit<FeedEvent, 'id'>): void {
-    feed.push(event)
+  #push(feed: Feed, status: CommitStatus, previous: State | undefined): void {
+    const event = {
+      repository: feed.repository.full,
+      status: toApiStatus(status),
+      previous_state: previous ?? null,
+    }
+    this.#keep(feed, { name: 'status', data: JSON.stringify(event) }, Date.parse(status.updated_at))
+  }
+
+  #keep(feed: Feed, event: Omit<FeedEvent, 'id'>, at: number): void {
+    feed.push(event, at)
     this.#order.push(feed)
     this.#characters += event.data.length
     while (this.#characters > this.#bounds.keptCharacters)
@@ -169,14 +178,16 @@ export class StatusFeeds {
   async #found({ feed }: Kept, recent: RecentReports): Promise<void> {
     await this.#turns.enter()
     try {
-      const { news, isCut, isReplaced } = await recent.look(this.#dependencies.clock.now())
-      const { full } = feed.repository
+      const now = this.#dependencies.clock.now()
+      const { news, before, isCut, isReplaced } = await recent.look(now)
       if (isReplaced) {
-        this.forget(full)
+        this.forget(feed.repository.full)
         return
       }
-      if (isCut) this.#push(feed, gapIn(feed.repository))
-      for (const { status, previousState } of news) this.#push(feed, eventOf(full, status, previousState))
+      if (isCut) this.#keep(feed, gapIn(feed.repository), now)
+      if (before) Object.assign(feed, { completeSince: before.since, version: before.version ?? '' })
+      for (const { status, previousState } of before?.statuses ?? news) this.#push(feed, status, previousState)
+      feed.time = now
     } finally {
       this.#turns.leave()
     }
@@ -196,13 +207,5 @@ export class StatusFeeds {
     await Promise.all(followed.map(async (kept) => await this.#look(kept).catch(() => undefined)))
     this.#timer = undefined
     this.#scheduleLooks(performance.now() - begun)
-  }
-}
-
-/** The event that a report is. */
-function eventOf(repository: string, status: CommitStatus, previous: State | undefined): Omit<FeedEvent, 'id'> {
-  return {
-    name: 'status',
-    data: JSON.stringify({ repository, status: toApiStatus(status), previous_state: previous ?? null }),
   }
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { readSettings, type Settings } from '../../lib/stand-alone/settings.js'
 import { EventReader } from '../fixtures/event-reader.js'
-import { embed } from '../fixtures/embedded.js'
+import { embed, listen } from '../fixtures/embedded.js'
 import { makeRepositoryWithCommit } from '../fixtures/git.js'
 import { hostCommit, type HostedCommit } from '../fixtures/hosted-commit.js'
 import { nginxIsMissing, startNginx } from '../fixtures/nginx.js'
@@ -97,7 +97,12 @@ t.test('Last-Event-ID goes on where one was; an id that is not known is a gap', 
   t.match(await again.next(), { data: { status: { state: 'success' } } })
   const all = await follow({ lastId: begin })
   t.match(await all.next(), { data: { status: { state: 'pending' } } })
-  for (const lastId of ['x', `${begin}9`, begin.replace(/^./, (letter) => (letter === 'a' ? 'b' : 'a')), '\u00e9']) {
+  for (const lastId of [
+    'x',
+    begin.replace('.0.', '.9.'),
+    begin.replace(/^./, (letter) => (letter === 'a' ? 'b' : 'a')),
+    '\u00e9',
+  ]) {
     const lost = await follow({ lastId })
     t.match(await lost.next(), { name: 'gap', id: again.position, data: { repository: 'alice/hello' } }, lastId)
   }
@@ -250,6 +255,17 @@ t.test('What is reported through another instance comes, too, once', { skip: isM
   await report('meanwhile', 'success')
   const again = await EventReader.open(t, `${one.url}${path}`, { lastId: events.position })
   t.match(await again.next(), { data: { status: { context: 'meanwhile' } } })
+  const elsewhere = await listen(t, (request, response) => {
+    other.service.handler(request, response)
+  })
+  await events.close()
+  const there = await EventReader.open(t, `${elsewhere}${path}`, { lastId: again.position })
+  const names = new Set<unknown>()
+  for (let event = await there.next(); ; event = await there.next()) {
+    names.add(event?.name)
+    if (JSON.stringify(event?.data['status']).includes('"meanwhile"')) break
+  }
+  t.strictSame([...names], ['status'], 'it goes on where it was on another instance, and no gap')
   await other.service.deleteRepository('alice/hello')
   t.equal(await again.next(), undefined)
   const next = await EventReader.open(t, `${one.url}${path}`, { lastId: again.position })

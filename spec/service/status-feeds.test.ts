@@ -180,10 +180,11 @@ t.test('What others report is found, what was reported before is not, and nothin
   save(statusOf('before', -1000))
   const { feeds, report } = feedsOf({ lookMilliseconds: 1 }, recent)
   const follower = await feeds.follow(repository, undefined)
-  t.equal(looks[0], now - 60_000)
+  t.equal(looks[0], now - 600_000)
   save(statusOf('a', 1))
   there.statuses = [{ status: statusOf('b', 2), previousState: 'pending' }, ...there.statuses]
   await looked()
+  t.equal(looks.at(-1), now - 60_000)
   const [a, b] = [follower.read(), follower.read()]
   t.match(a?.data, /"context":"a".*"previous_state":null/)
   t.match(b?.data, /"context":"b".*"previous_state":"pending"/)
@@ -293,7 +294,60 @@ t.test('Nobody looks while nobody follows; who comes back gets all of it, unless
   const again = await feeds.follow(repository, id)
   t.strictSame(readAll(again), ['b', 'a'])
   again.close()
-  for (const context of ['c', 'd', 'e', 'f']) report(statusOf(context, 2))
+  for (const context of ['c', 'd', 'e', 'f']) {
+    save(statusOf(context, 2))
+    report(statusOf(context, 2))
+  }
   t.strictSame(readAll(await feeds.follow(repository, id)), ['gap'])
+  feeds.close()
+})
+
+t.test('Behind an event of another instance, or from before a restart, it goes on, with some twice', async (t) => {
+  const { there, recent, save } = elsewhere()
+  const [one, other] = [feedsOf({}, recent), feedsOf({ keptCharacters: 2000 }, recent)]
+  const follower = await one.feeds.follow(repository, undefined)
+  t.equal(follower.read(), undefined)
+  const begin = follower.id
+  save(statusOf('late', -120_000))
+  save(statusOf('a', -30_000))
+  save(statusOf('b', 1000))
+  const there_ = await other.feeds.follow(repository, begin)
+  t.strictSame(readAll(there_), ['a', 'b'], 'what was reported up to a minute before may come twice')
+  t.strictSame(readAll(await other.feeds.follow(repository, undefined)), [])
+  const [id, position, time, version] = begin.split('.')
+  const at = async (...parts: unknown[]) => {
+    const again = await other.feeds.follow(repository, parts.join('.'))
+    const all = readAll(again)
+    again.close()
+    return all
+  }
+  t.strictSame(await at(id, position, now + 120_000, version), [])
+  t.strictSame(await at(id, position, now - 9 * 60_000, version), ['late', 'a', 'b'])
+  for (const parts of [
+    [id, position, now - 9 * 60_000 - 1, version],
+    [id, position, time, 'other'],
+    [id, position, '', version],
+    [id, position],
+  ])
+    t.strictSame(await at(...parts), ['gap'])
+  there.statuses = []
+  for (const context of 'cdefghij') other.report(statusOf(context, 2000))
+  t.strictSame(await at(id, position, time, version), ['gap'], 'too much since')
+  one.feeds.close()
+  other.feeds.close()
+})
+
+t.test('Of very many that were reported before, the latest are kept', async (t) => {
+  const { recent, save } = elsewhere()
+  for (let count = 0; count < 501; count++) save(statusOf(String(count), -120_000 + count))
+  const { feeds } = feedsOf({}, recent)
+  const at = async (time: number) => {
+    const follower = await feeds.follow(repository, `x.0.${time}.a`)
+    const all = readAll(follower)
+    follower.close()
+    return all
+  }
+  t.strictSame(await at(now - 60_000), ['gap'])
+  t.equal((await at(now - 60_000 + 1)).length, 500)
   feeds.close()
 })

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { LineTooLong, linesOf } from '../../../lib/admin/ndjson.js'
 import type { CommitStatus } from '../../../lib/domain/commit-status.js'
@@ -15,6 +16,9 @@ const SILENCE_MILLISECONDS = 45_000
 /** An answer that is no stream is smaller. */
 const MAX_ANSWER_BYTES = 1024 * 1024
 
+/** How many of the last events are known: on another instance some may come twice. */
+const MAX_KNOWN = 1000
+
 /** What goes back to the service: nothing but what a header can hold. */
 const ID = /^[!-~]{1,200}$/
 
@@ -24,6 +28,7 @@ export class FollowedRepository {
   readonly #silenceMilliseconds: number
   /** Of the last event. */
   #lastId: string | undefined
+  readonly #known = new Set<string>()
 
   constructor(endpoint: Endpoint, silenceMilliseconds = SILENCE_MILLISECONDS) {
     this.#endpoint = endpoint
@@ -58,7 +63,8 @@ export class FollowedRepository {
         if (line !== '') continue
         if (ID.test(fields.id)) this.#lastId = fields.id
         // What a later version may send besides is passed over.
-        if (fields.event === 'status' || fields.event === 'gap') yield received(fields.event, fields.data, url)
+        const { event, data } = fields
+        if ((event === 'status' || event === 'gap') && this.#isNew(event, data)) yield received(event, data, url)
         fields = NONE
       }
     } finally {
@@ -66,6 +72,18 @@ export class FollowedRepository {
       signal.removeEventListener('abort', end)
       end()
     }
+  }
+
+  #isNew(event: string, data: string): boolean {
+    if (event === 'gap') return true
+    const known = hash('sha256', data, 'base64')
+    if (this.#known.has(known)) return false
+    this.#known.add(known)
+    for (const oldest of this.#known) {
+      if (this.#known.size <= MAX_KNOWN) break
+      this.#known.delete(oldest)
+    }
+    return true
   }
 }
 
