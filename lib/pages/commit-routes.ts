@@ -71,13 +71,15 @@ export function commitRoutes(pageContext: PageContext): readonly Route[] {
     })
     if ('status' in look) return look
     const { key, ...shown } = look
-    // Without git the statuses are shown all the same.
-    const logged = await log.one(found.repository, commit).catch((error: unknown) => {
-      logger.warn({ err: error, repository: found.name.full }, 'a commit is shown without what it says')
-      return undefined
-    })
+    const [logged, children] = await Promise.all([
+      // Without git the statuses are shown all the same.
+      log.one(found.repository, commit).catch((error: unknown) => {
+        logger.warn({ err: error, repository: found.name.full }, 'a commit is shown without what it says')
+        return undefined
+      }),
+      kind === 'page' ? childrenOf(pageContext, found.repository, commit) : [],
+    ])
     const { commitUrl } = pageContext
-    const children = logged && kind === 'page' ? await childrenOf(pageContext, found.repository, commit) : []
     const view = {
       base,
       children,
