@@ -1,3 +1,4 @@
+import { citusCase } from './citus-case.js'
 import { duringCommands, statusList } from './command-cases.js'
 import { compatibleCase } from './compatible.js'
 import { contextsCase } from './contexts-case.js'
@@ -26,5 +27,6 @@ export const cases: readonly Case[] = [
   firstConfirmation,
   statusList,
   postgresCase,
+  citusCase,
   farDatabaseCase,
 ]
