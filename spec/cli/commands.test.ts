@@ -79,7 +79,7 @@ t.test(
       Array.from({ length: 6 }, () => [0, '']),
     )
     t.match(running.slice(6), [
-      { status: 2, stderr: 'commit-status: "alice" is no repository name: <owner>/<repo>\n' },
+      { status: 2, stderr: /^commit-status: "alice" is no repository name: <owner>\/<repo>; .*it is git\/alice, / },
       { status: 1, stderr: 'commit-status: bob has no grant on alice\n' },
     ])
     await service.end('SIGTERM')
