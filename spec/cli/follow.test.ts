@@ -100,7 +100,8 @@ t.test('Without a repository it is that of the checkout; a public one needs no t
   })
   child.kill('SIGINT')
   t.match(await ended, { status: 0, stderr: '' })
-  const nowhere = await place.run(['follow'], { environment })
+  await git('-C', directory, 'remote', 'remove', 'origin')
+  const nowhere = await place.run(['follow'], { directory, environment })
   t.match(nowhere, { status: 2, stderr: /no repository is given, and none can be told from the folder/ })
 })
 
