@@ -4,6 +4,7 @@ import type { RepositoryName } from '../domain/repository-name.js'
 import type { SentList } from '../domain/status-list.js'
 import type { MaybePromise, MaybeSync } from '../concurrency/maybe-promise.js'
 import type { FailureBudget, StoredFailureBudget } from './failure-budget.js'
+import type { HookStore } from './hooks.js'
 import type { Grant, GrantKey, SavedStatus, TokenRecord, TokenUse } from './records.js'
 import type { SignInStore } from './sign-in-store.js'
 import type { StoreContents, StoreMaintenance } from './store-administration.js'
@@ -45,6 +46,9 @@ export interface Store {
    * they are in the memory of the one process.
    */
   readonly signIns?: SignInStore
+
+  /** Hooks and what waits to be told them, where the store can keep them with the statuses. */
+  readonly hooks?: HookStore
 
   /** What an admin does with all of it, where the store offers that. */
   readonly maintenance?: StoreMaintenance

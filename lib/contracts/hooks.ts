@@ -1,0 +1,215 @@
+import type { State, StoredStatus } from '../domain/commit-status.js'
+import type { RepositoryName } from '../domain/repository-name.js'
+
+/** How the body of a delivery is written. */
+export const HOOK_FORMATS = ['github', 'chat', 'text'] as const
+
+/** `broken` and `fixed`: what a branch's tip comes to, every context together. */
+export const HOOK_EVENTS = ['status', 'broken', 'fixed', 'push'] as const
+
+/** `stopped`: by the service, since its receiver failed for too long, is gone for good, or too much waited for it. */
+export const HOOK_STATES = ['active', 'paused', 'stopped'] as const
+
+export type HookFormat = (typeof HOOK_FORMATS)[number]
+export type HookEvent = (typeof HOOK_EVENTS)[number]
+export type HookState = (typeof HOOK_STATES)[number]
+
+/**
+ * Where the secret of a hook comes from: the one that an admin gave, or made of the service's own key, the id of the
+ * hook and a generation, one higher with each rotation.
+ */
+export type HookSecretSource =
+  | { readonly given: string }
+  | {
+      readonly generation: number
+      /** When it was rotated last: for a day the one before is good, too. */
+      readonly rotated_at?: string
+    }
+
+/** Who is sent what. */
+export interface HookRecord {
+  readonly id: string
+  /** `*`, `owner/*` or `owner/repo`. */
+  readonly on: string
+  /** http or https, without a user; for who may read it, a secret of its own. */
+  readonly url: string
+  readonly format: HookFormat
+  /** One at least. */
+  readonly events: readonly HookEvent[]
+  /** Patterns, of which one must fit; absent: every context. */
+  readonly contexts?: readonly string[]
+  /** Absent: every state. */
+  readonly states?: readonly State[]
+  /** Patterns of the names of branches whose tip the commit must be; absent: any commit, for `broken` any branch. */
+  readonly branches?: readonly string[]
+  readonly secret: HookSecretSource
+  readonly created_at: string
+  /** Who made it. */
+  readonly by: string
+  readonly state: HookState
+  /** Since when no delivery has succeeded, of those that were tried. */
+  readonly failing_since?: string
+  /** How many were tried since then, and when the next one may be. */
+  readonly attempts?: number
+  readonly next_attempt_at?: string
+  /** Since when what would have been delivered was not kept. */
+  readonly behind_since?: string
+  /** Why the service stopped it, in words. */
+  readonly stopped_because?: string
+  /** The latest delivery that was tried. */
+  readonly last?: HookAttempt
+}
+
+/** How a delivery went; without what it said, and where to. */
+export interface HookAttempt {
+  readonly at: string
+  readonly delivery: string
+  readonly event: HookEvent | 'ping'
+  readonly result: DeliveryResult['kind']
+  /** Of the answer, where there was one. */
+  readonly status?: number
+  readonly milliseconds: number
+  /** In words, without a path, a query or a secret. */
+  readonly reason: string
+}
+
+/** What a commit says, as git/commit-content.ts reads it. */
+export interface DeliveredCommit {
+  readonly tree: string
+  readonly parents: readonly string[]
+  readonly author: DeliveredSignature
+  readonly committer: DeliveredSignature
+  readonly message: string
+}
+
+export interface DeliveredSignature {
+  readonly name: string
+  readonly email: string
+  /** Since 1970 UTC. */
+  readonly seconds: number
+}
+
+interface AnyDelivery {
+  /** A UUID: the same when it is tried again. */
+  readonly id: string
+  readonly hook: HookRecord
+}
+
+/** A status, as it is when it is sent. */
+export interface StatusDelivery extends AnyDelivery {
+  readonly event: 'status'
+  readonly repository: RepositoryName
+  readonly status: StoredStatus
+  /** What was sent of the context before; `null`: nothing, or nobody knows. */
+  readonly previous_state: State | null
+  /** Absent where it cannot be read, or is not there. */
+  readonly commit?: DeliveredCommit
+  /** Short names of branches whose tip the commit is: the first ten. */
+  readonly branches: readonly string[]
+}
+
+/** A branch whose tip has failed, after one that had not; or the other way round. */
+export interface BranchDelivery extends AnyDelivery {
+  readonly event: 'broken' | 'fixed'
+  readonly repository: RepositoryName
+  /** Its short name. */
+  readonly branch: string
+  /** Its tip. */
+  readonly sha: string
+  /** Of the tip, in the order of their contexts: those that failed, or where it is fixed, all. */
+  readonly statuses: readonly StoredStatus[]
+  readonly commit?: DeliveredCommit
+}
+
+/** What an admin sends to see whether it arrives. */
+export interface PingDelivery extends AnyDelivery {
+  readonly event: 'ping'
+}
+
+export type Delivery = StatusDelivery | BranchDelivery | PingDelivery
+
+/**
+ * How it went. `ok`: 2xx. `gone`: 410, the receiver wants no more. `refused`: the address is none that may be called,
+ * nothing was sent. `failed`: anything else.
+ */
+export interface DeliveryResult {
+  readonly kind: 'ok' | 'failed' | 'gone' | 'refused'
+  /** Of the answer, where there was one. */
+  readonly status?: number
+  /** From its `Retry-After`. */
+  readonly retryAfterSeconds?: number
+  readonly milliseconds: number
+  /** In words, for the log and for admins: never the path or the query of the address, or a secret. */
+  readonly reason: string
+}
+
+/** Sends deliveries. */
+export interface Sender {
+  /** Tries once, within ten seconds. Never rejects. */
+  send(delivery: Delivery, signal: AbortSignal): Promise<DeliveryResult>
+}
+
+/** The secrets of hooks (webhooks/secrets.ts). */
+export interface HookSecrets {
+  /**
+   * As it is printed for the admin; `previous` is the one before, for a day after it was rotated.
+   * @param now milliseconds since 1970 UTC
+   */
+  of(hook: Pick<HookRecord, 'id' | 'secret'>, now: number): { readonly current: string; readonly previous?: string }
+}
+
+/** What a hook is to be told: not the status itself, but which. */
+export interface OutboxEntry {
+  /** The id of the hook. */
+  readonly hook: string
+  readonly repository: RepositoryName
+  /** `sha/context`: a status; `sha/`: what a commit comes to; `refs/…`: pushes of a ref. */
+  readonly subject: string
+  /** The UUID of its delivery: another one whenever there is something new to tell. */
+  readonly delivery: string
+  /** Since when it waits. */
+  readonly since: string
+  /** What was told of it last; `null`: nothing, or nobody knows. */
+  readonly from: State | null
+}
+
+/** Hooks, and what waits to be told them. */
+export interface HookStore {
+  /** Every one, by the time when it was made. */
+  list(): Promise<HookRecord[]>
+  /** Adds a hook; its id is new. */
+  add(hook: HookRecord): Promise<void>
+  /**
+   * Changes a hook, as it is in its turn. It may be asked more than once.
+   * @returns what it is then; `undefined` when there is none
+   */
+  update(id: string, change: (hook: HookRecord) => HookRecord): Promise<HookRecord | undefined>
+  /** Removes it, and what waits for it. @returns whether there was one */
+  remove(id: string): Promise<boolean>
+  readonly outbox: Outbox
+}
+
+/** What waits to be told. One entry for each hook and subject, however much was reported. */
+export interface Outbox {
+  /**
+   * From now on every status that is saved is noted for each hook that it is for, so that it is there if and only if
+   * the status is.
+   * @param noted is called with ids of hooks for which there is something new
+   */
+  open(noted: (hooks: Iterable<string>) => void): Promise<void>
+  /**
+   * Takes what is to be told next, the oldest first, for as long as it takes to send it: nothing that somebody has
+   * taken, and nothing of a commit of which somebody has.
+   */
+  claim(hook: string, max: number): Promise<OutboxEntry[]>
+  /** Removes it, if there is nothing new to tell of it. @param told the state that it had */
+  settle(entry: OutboxEntry, told: State | null): Promise<void>
+  /** Gives it back: it was not told. */
+  release(entry: OutboxEntry): Promise<void>
+  /** Notes what is to be told, again perhaps; what waits already stays as it is. */
+  add(entries: readonly OutboxEntry[]): Promise<void>
+  /** Removes all that waits for a hook. */
+  drop(hook: string): Promise<void>
+  /** What waits for each hook for which something does: how much, and since when. */
+  waiting(): Promise<ReadonlyMap<string, { readonly count: number; readonly since: string }>>
+}
