@@ -149,7 +149,7 @@ export interface Sender {
   send(delivery: Delivery, signal: AbortSignal): Promise<DeliveryResult>
 }
 
-/** The secrets of hooks (webhooks/secrets.ts). */
+/** The secrets of hooks. */
 export interface HookSecrets {
   /**
    * As it is printed for the admin; `previous` is the one before, for a day after it was rotated.
@@ -202,8 +202,14 @@ export interface Outbox {
    * taken, and nothing of a commit of which somebody has.
    */
   claim(hook: string, max: number): Promise<OutboxEntry[]>
-  /** Removes it, if there is nothing new to tell of it. @param told the state that it had */
-  settle(entry: OutboxEntry, told: State | null): Promise<void>
+  /**
+   * Removes it, if there is nothing new to tell of it.
+   * @param told the state that it had
+   * @param broken the branches of the repository that the hook takes for broken from now on; absent: as before
+   */
+  settle(entry: OutboxEntry, told: State | null, broken?: readonly string[]): Promise<void>
+  /** The short names of the branches of a repository of which the hook was told last that they are broken. */
+  broken(hook: string, repository: RepositoryName): Promise<readonly string[]>
   /** Gives it back: it was not told. */
   release(entry: OutboxEntry): Promise<void>
   /** Notes what is to be told, again perhaps; what waits already stays as it is. */

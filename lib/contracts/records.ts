@@ -1,6 +1,7 @@
 import { STATES, type CommitStatus, type StoredStatus } from '../domain/commit-status.js'
 import type { RepositoryName } from '../domain/repository-name.js'
 import type { Access } from './access-policy.js'
+import { HOOK_EVENTS, HOOK_FORMATS, HOOK_STATES, type HookRecord, type OutboxEntry } from './hooks.js'
 import { tokenLimitMembers, type TokenLimits } from './token-limits.js'
 
 /*
@@ -94,3 +95,50 @@ export interface Grant extends GrantKey {
 
 /** The members common to every stored form of a grant; owner, repository and user are encoded differently in each. */
 export const grantMembers: Members<Pick<Grant, 'access'>> = { access: { enum: ['read', 'write'] } }
+
+type HookExtra =
+  | 'contexts'
+  | 'states'
+  | 'branches'
+  | 'failing_since'
+  | 'attempts'
+  | 'next_attempt_at'
+  | 'behind_since'
+  | 'stopped_because'
+  | 'last'
+
+const texts = { type: 'array', items: text }
+
+export const hookMembers: Members<Omit<HookRecord, HookExtra>> = {
+  id: text,
+  on: text,
+  url: text,
+  format: { enum: HOOK_FORMATS },
+  events: { type: 'array', items: { enum: HOOK_EVENTS } },
+  secret: { anyOf: [recordSchema({ given: text }), recordSchema({ generation: { type: 'integer' } })] },
+  created_at: text,
+  by: text,
+  state: { enum: HOOK_STATES },
+}
+
+/** What a hook may have besides. */
+export const hookExtras: Members<Pick<HookRecord, HookExtra>> = {
+  contexts: texts,
+  states: { type: 'array', items: { enum: STATES } },
+  branches: texts,
+  failing_since: text,
+  attempts: { type: 'integer' },
+  next_attempt_at: text,
+  behind_since: text,
+  stopped_because: text,
+  last: recordSchema({ at: text, delivery: text, event: text, result: text, milliseconds: { type: 'number' } }),
+}
+
+/** What waits to be told, without its key. */
+export type WaitingDelivery = Pick<OutboxEntry, 'delivery' | 'since' | 'from'>
+
+export const waitingMembers: Members<WaitingDelivery> = {
+  delivery: text,
+  since: text,
+  from: { enum: [...STATES, null] },
+}

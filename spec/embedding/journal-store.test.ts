@@ -20,7 +20,7 @@ function place(t: Test, options?: ConstructorParameters<typeof JournalStore>[1])
   }
 }
 
-storeSuite(t, (t) => place(t))
+storeSuite(t, (t) => place(t), false)
 
 t.test('A store may leave out since when a status has been pending', async (t) => {
   const factory = (t: Test): StorePlace => ({ ...place(t, { keepsPendingSince: false }), withoutPendingSince: true })

@@ -7,6 +7,7 @@ import { LevelContents } from '../../lib/store/level/contents.js'
 import { LevelDatabase } from '../../lib/store/level/database.js'
 import { LevelGrants } from '../../lib/store/level/grants.js'
 import { LevelStore } from '../../lib/store/level/level-store.js'
+import { LevelHooks } from '../../lib/store/level/hooks.js'
 import { LevelStatuses } from '../../lib/store/level/statuses.js'
 import { LevelWriter } from '../../lib/store/level/writer.js'
 import { commitId, repositoryNamed } from '../fixtures/names.js'
@@ -22,7 +23,7 @@ const commit = commitId('c0ffee')
 t.test('A merge that a failed write comes in between of changes nothing, and is no failed write itself', async (t) => {
   const database = await LevelDatabase.open(t.testdir({}))
   const writer = new LevelWriter(database, silentLogger)
-  const statuses = new LevelStatuses(database, writer)
+  const statuses = new LevelStatuses(database, writer, new LevelHooks(database, writer).outbox)
   const contents = new LevelContents(database, writer, statuses, new LevelGrants(database, writer))
   t.teardown(async () => {
     await writer.close()

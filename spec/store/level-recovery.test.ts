@@ -7,6 +7,7 @@ import type { Logger } from '../../lib/contracts/logger.js'
 import { LevelDatabase } from '../../lib/store/level/database.js'
 import { LevelGrants } from '../../lib/store/level/grants.js'
 import { encode } from '../../lib/store/level/record.js'
+import { LevelHooks } from '../../lib/store/level/hooks.js'
 import { LevelStatuses } from '../../lib/store/level/statuses.js'
 import { LevelTokens } from '../../lib/store/level/tokens.js'
 import { LevelWriter } from '../../lib/store/level/writer.js'
@@ -107,7 +108,7 @@ t.test(
   async (t) => {
     const { database, writer, log, failNextWrite } = await open(t)
     const [statuses, tokens, grants] = [
-      new LevelStatuses(database, writer),
+      new LevelStatuses(database, writer, new LevelHooks(database, writer).outbox),
       new LevelTokens(database, writer),
       new LevelGrants(database, writer),
     ]

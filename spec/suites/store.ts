@@ -3,6 +3,7 @@ import type { Store } from '../../lib/contracts/store.js'
 import { closeSuite } from './store-close.js'
 import { contentsSuite } from './store-contents.js'
 import { grantSuite } from './store-grants.js'
+import { hookSuite } from './store-hooks.js'
 import { modelSuite } from './store-model.js'
 import { pendingSuite } from './store-pending.js'
 import { reporterSuite } from './store-reporters.js'
@@ -22,8 +23,11 @@ export interface StorePlace {
 /** Makes a new, empty place for each call. What is still open at the end of `t` is closed then. */
 export type StoreFactory = (t: Test) => StorePlace | Promise<StorePlace>
 
-/** What lib/contracts/store.ts promises: every store passes. It knows nothing of any of them. */
-export function storeSuite(t: Test, factory: StoreFactory): void {
+/**
+ * What lib/contracts/store.ts promises: every store passes. It knows nothing of any of them.
+ * @param keepsHooks whether it keeps hooks with the statuses
+ */
+export function storeSuite(t: Test, factory: StoreFactory, keepsHooks = true): void {
   t.test('statuses', async (t) => statusSuite(t, factory))
   t.test('reporters', async (t) => reporterSuite(t, factory))
   t.test('pending', async (t) => pendingSuite(t, factory))
@@ -31,6 +35,7 @@ export function storeSuite(t: Test, factory: StoreFactory): void {
   t.test('grants', async (t) => grantSuite(t, factory))
   t.test('close and open', async (t) => closeSuite(t, factory))
   t.test('contents', async (t) => contentsSuite(t, factory))
+  if (keepsHooks) t.test('hooks', async (t) => hookSuite(t, factory))
   t.test('model', async (t) => modelSuite(t, factory))
 }
 

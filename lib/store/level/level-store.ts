@@ -8,6 +8,7 @@ import { ClaimedDay } from './claimed-day.js'
 import { LevelContents } from './contents.js'
 import { LevelDatabase } from './database.js'
 import { LevelGrants } from './grants.js'
+import { LevelHooks } from './hooks.js'
 import { LevelMaintenance } from './maintenance.js'
 import { permissionsOfOthers } from './private-files.js'
 import { LevelStatuses } from './statuses.js'
@@ -29,6 +30,7 @@ export class LevelStore implements Store {
   readonly statuses: LevelStatuses
   readonly tokens: LevelTokens
   readonly grants: LevelGrants
+  readonly hooks: LevelHooks
   readonly maintenance: LevelMaintenance
   readonly contents: LevelContents
   readonly #database: LevelDatabase
@@ -42,7 +44,8 @@ export class LevelStore implements Store {
     this.#database = database
     this.#logger = logger
     this.#writer = new LevelWriter(database, logger, undefined, meter, shares.counts)
-    this.statuses = new LevelStatuses(database, this.#writer, meter, shares.lists)
+    this.hooks = new LevelHooks(database, this.#writer)
+    this.statuses = new LevelStatuses(database, this.#writer, this.hooks.outbox, meter, shares.lists)
     this.tokens = new LevelTokens(database, this.#writer, meter, shares.tokens)
     this.grants = new LevelGrants(database, this.#writer, meter, shares.grants)
     this.maintenance = new LevelMaintenance(database)
@@ -71,19 +74,21 @@ export class LevelStore implements Store {
 
   async renameRepository(from: RepositoryName, to: RepositoryName): Promise<void> {
     if (from.full === to.full) return
-    const { statuses, grants } = this
+    const { statuses, grants, hooks } = this
     await this.#writer.applyAlone(async function* () {
       yield* statuses.moves(from, to)
       yield* grants.moves(from, to)
+      yield* hooks.moves(from, to)
     })
     this.#forget()
   }
 
   async deleteRepository(name: RepositoryName): Promise<void> {
-    const { statuses, grants } = this
+    const { statuses, grants, hooks } = this
     await this.#writer.applyAlone(async function* () {
       yield* statuses.removals(name)
       yield* grants.removals(name)
+      yield* hooks.removals(name)
     })
     this.#forget()
   }
@@ -107,6 +112,7 @@ export class LevelStore implements Store {
   #forget(): void {
     this.statuses.forgetLists()
     this.grants.forgetAll()
+    this.hooks.outbox.reload()
   }
 
   async #logDamage(): Promise<void> {

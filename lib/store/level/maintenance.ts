@@ -4,6 +4,8 @@ import type { Task } from '../../concurrency/task.js'
 import { Backup } from './backup.js'
 import type { LevelDatabase } from './database.js'
 import { isGrant } from './grants.js'
+import { isHookRecord } from './hooks.js'
+import { isOfOutbox } from './outbox-record.js'
 import { isStatus } from './status-record.js'
 import { isTokenRecord, isTokenUse } from './tokens.js'
 
@@ -89,7 +91,8 @@ class Tally {
       if (isStatus(key, value)) this.#statuses++
       else if (isTokenRecord(key, value)) this.#tokens++
       else if (isGrant(key, value)) this.#grants++
-      else if (!isTokenUse(key, value)) throw new Error('this is the key of nothing')
+      else if (![isTokenUse, isHookRecord, isOfOutbox].some((is) => is(key, value)))
+        throw new Error('this is the key of nothing')
     } catch {
       this.damaged++
       if (this.keys.length < MAX_KEYS) this.keys.push(key)

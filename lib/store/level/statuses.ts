@@ -3,6 +3,7 @@ import { pendingSince, type CommitState, type Report, type StoredStatus } from '
 import { ContextLimitReached } from '../../errors.js'
 import type { ObjectId } from '../../domain/object-id.js'
 import type { MaybePromise } from '../../concurrency/maybe-promise.js'
+import type { OutboxEntry } from '../../contracts/hooks.js'
 import { cacheShares } from '../../contracts/cache-shares.js'
 import { noopMeter, type Meter } from '../../contracts/meter.js'
 import type { SavedStatus } from '../../contracts/records.js'
@@ -19,6 +20,8 @@ import type { BatchOperation, LevelDatabase } from './database.js'
 import { ReadCache } from './read-cache.js'
 import { rekeyed } from './record.js'
 import { toEntry, fromStored, statusText, updatedAt } from './status-record.js'
+import type { LevelOutbox } from './outbox.js'
+import { outboxPut } from './outbox-record.js'
 import type { LevelWriter } from './writer.js'
 
 /** Lists that are read into memory at a time; those that wait do so for milliseconds. */
@@ -30,6 +33,7 @@ const MAX_LARGE_LISTS = 64
 export class LevelStatuses implements WholeStatusStore {
   readonly #database: LevelDatabase
   readonly #writer: LevelWriter
+  readonly #outbox: LevelOutbox
   readonly #lists: ReadCache<CachedList>
   readonly #reads = new Semaphore(MAX_READS, Infinity)
   readonly #largeLists = new Semaphore(MAX_LARGE_LISTS, 0)
@@ -40,11 +44,13 @@ export class LevelStatuses implements WholeStatusStore {
   constructor(
     database: LevelDatabase,
     writer: LevelWriter,
+    outbox: LevelOutbox,
     meter: Meter = noopMeter,
     cacheBytes = cacheShares().lists,
   ) {
     this.#database = database
     this.#writer = writer
+    this.#outbox = outbox
     this.#lists = new ReadCache({ name: 'lists', maxSize: cacheBytes, sizeOf: ({ size }) => size, meter })
     database.onReopen(() => {
       this.#lists.clear()
@@ -60,18 +66,24 @@ export class LevelStatuses implements WholeStatusStore {
   ): Promise<SavedStatus> {
     const list = prefix(repository, commit)
     const key = `${list}${report.context}`
+    const notes = this.#outbox.isIdle ? [] : this.#outbox.notes(repository, commit.hex, report.context, report.state)
+    let noted: readonly OutboxEntry[] = []
     const saved = await this.#writer.apply({
       size: reportSize(report),
-      reads: [key],
+      reads: notes.length === 0 ? [key] : [key, ...notes.map((note) => note.key)],
       counts: list,
-      decide: ([value], count) => {
+      decide: ([value, ...waiting], count) => {
         if (value === undefined && count >= maxContexts) throw new ContextLimitReached(maxContexts)
         const previous = value === undefined ? undefined : fromStored(repository, key, value)
         const id = previous?.id ?? this.#ids.next()
         const status = replaced(previous, id, commit, report, new Date(at).toISOString())
-        return { operations: [{ type: 'put', ...toEntry(repository, status) }], result: { status, previous } }
+        const put: BatchOperation = { type: 'put', ...toEntry(repository, status) }
+        if (notes.length === 0) return { operations: [put], result: { status, previous } }
+        noted = this.#outbox.entriesOf(notes, waiting, previous?.state ?? null, at)
+        return { operations: [put, ...noted.map(outboxPut)], result: { status, previous } }
       },
     })
+    if (noted.length > 0) this.#outbox.written(noted)
     this.#lists.change(list, (cached) => (cached.size > LARGE_LIST_BYTES ? undefined : cached.note(saved.status)))
     return saved
   }

@@ -15,8 +15,8 @@ export interface LevelChange<T> {
   /** The keys whose values the decision needs. */
   readonly reads: readonly string[]
   /**
-   * Where a value that it reads is missing, the decision needs how many keys begin with this, up to `MAX_COUNT`; and
-   * every key that it puts does.
+   * Where a value is missing that it reads at a key that begins with this, the decision needs how many of these keys
+   * there are, up to `MAX_COUNT`.
    */
   readonly counts?: string
   /** Decides. `values` are those of `reads`, every earlier change included, as in `count`. */
@@ -220,7 +220,7 @@ export class LevelWriter {
         let added = 0
         for (const operation of decided.operations) {
           operations.set(operation.key, operation)
-          if (values.get(operation.key) === undefined) added++
+          if (values.get(operation.key) === undefined && operation.key.startsWith(prefix)) added++
           values.set(operation.key, operation.type === 'put' ? operation.value : undefined)
         }
         if (counts.has(prefix)) counts.set(prefix, count + added)
@@ -235,7 +235,7 @@ export class LevelWriter {
       this.#meter.batchWritten(acknowledgements.length, (performance.now() - begun) / 1000)
     }
     for (const [prefix, count] of counts) this.#counts.set(prefix, count)
-    if ([...operations.values()].some(({ type }) => type === 'del')) this.#counts.clear()
+    if ([...operations.values()].some(({ type, key }) => type === 'del' && !isUncounted(key))) this.#counts.clear()
     for (const watch of this.#watches)
       for (const key of operations.keys()) if (watch.covers(key)) watch.changed.add(key)
     for (const acknowledge of acknowledgements) acknowledge()
@@ -261,8 +261,11 @@ export class LevelWriter {
     const values = new Map(keys.map((key, index) => [key, found[index]]))
     // To count is dear, and most reports replace another one; but what is there may be removed in this batch.
     const removable = new Set(batch.flatMap(({ counts: prefix, reads }) => (prefix === undefined ? reads : [])))
-    const needed = batch.filter(({ reads }) => reads.some((key) => values.get(key) === undefined || removable.has(key)))
-    const prefixes = new Set(needed.flatMap(({ counts: prefix }) => (prefix === undefined ? [] : [prefix])))
+    const prefixes = new Set<string>()
+    for (const { counts: prefix, reads } of batch)
+      if (prefix !== undefined && !prefixes.has(prefix))
+        for (const key of reads)
+          if (key.startsWith(prefix) && (values.get(key) === undefined || removable.has(key))) prefixes.add(prefix)
     await Promise.all(
       [...prefixes].map(async (prefix) => {
         await count(prefix).catch((error: unknown) => void failures.set(prefix, error))
@@ -270,4 +273,9 @@ export class LevelWriter {
     )
     return { values, counts, failures }
   }
+}
+
+/** Whether keys like this are never counted: what is not a status has one. */
+function isUncounted(key: string): boolean {
+  return key.startsWith('!')
 }

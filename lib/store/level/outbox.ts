@@ -1,0 +1,256 @@
+import { randomUUID } from 'node:crypto'
+import type { HookRecord, Outbox, OutboxEntry } from '../../contracts/hooks.js'
+import type { State } from '../../domain/commit-status.js'
+import type { RepositoryName } from '../../domain/repository-name.js'
+import { HookIndex, laneOf, type Note } from '../hook-index.js'
+import type { BatchOperation, LevelDatabase } from './database.js'
+import {
+  BROKEN,
+  brokenAt,
+  brokenKey,
+  brokenPut,
+  entryAt,
+  hookOf,
+  OUTBOX,
+  outboxKey,
+  outboxPut,
+  waitingAt,
+} from './outbox-record.js'
+import { rekeyed } from './record.js'
+import type { LevelWriter } from './writer.js'
+
+/** What waits for one hook, by key and the oldest first; and the lanes of what was taken of it. */
+interface Queue {
+  waiting: Map<string, Pick<OutboxEntry, 'repository' | 'subject' | 'delivery' | 'since'>>
+  readonly taken: Set<string>
+}
+
+/** What is to be noted with a status, and where. */
+interface KeyedNote extends Note {
+  readonly repository: RepositoryName
+  readonly key: string
+}
+
+const PREFIXES = [OUTBOX, BROKEN]
+
+/**
+ * What waits to be told: on disk, in the batch of its status; and as soon as somebody delivers, the keys of it in
+ * memory.
+ */
+export class LevelOutbox implements Outbox {
+  /** Whether nothing is noted, whatever is saved. */
+  isIdle = true
+  readonly #database: LevelDatabase
+  readonly #writer: LevelWriter
+  readonly #queues = new Map<string, Queue>()
+  readonly #readHooks: () => Promise<HookRecord[]>
+  #hooks = new Map<string, HookRecord>()
+  #index = new HookIndex([])
+  #noted: ((hooks: Iterable<string>) => void) | undefined
+  #loading: Promise<void> | undefined
+
+  constructor(database: LevelDatabase, writer: LevelWriter, readHooks: () => Promise<HookRecord[]>) {
+    this.#database = database
+    this.#writer = writer
+    this.#readHooks = readHooks
+    database.onReopen(() => {
+      this.reload()
+    })
+  }
+
+  async open(noted: (hooks: Iterable<string>) => void): Promise<void> {
+    this.#noted = noted
+    await this.#loaded()
+  }
+
+  /** To be called in the turn of the writer in which a hook is made, changed or removed. */
+  setHook(id: string, hook: HookRecord | undefined): void {
+    if (hook) this.#hooks.set(id, hook)
+    else this.#hooks.delete(id)
+    if (!hook) this.#queues.delete(id)
+    // Nothing is noted where nobody delivers.
+    if (this.#noted) this.#setIndex()
+  }
+
+  /** What is to be noted with a status. */
+  notes(repository: RepositoryName, sha: string, context: string, state: State): readonly KeyedNote[] {
+    const notes = this.#index.notes(repository, sha, context, state)
+    return notes.map((note) => ({ ...note, repository, key: outboxKey({ ...note, repository }) }))
+  }
+
+  /**
+   * What notes it.
+   * @param values what is there now, at the keys of the notes
+   * @param from the state before
+   */
+  entriesOf(
+    notes: readonly KeyedNote[],
+    values: readonly (string | undefined)[],
+    from: State | null,
+    at: number,
+  ): OutboxEntry[] {
+    const since = new Date(at).toISOString()
+    // A hook may have been removed meanwhile.
+    return notes.flatMap(({ hook, repository, subject, key }, index) =>
+      this.#hooks.has(hook)
+        ? { hook, repository, subject, since, from, ...waitingAt(key, values[index]), delivery: randomUUID() }
+        : [],
+    )
+  }
+
+  /** To be called once what `entriesOf` returned is on disk. */
+  written(entries: readonly OutboxEntry[]): void {
+    for (const entry of entries) this.#queueOf(entry.hook).waiting.set(outboxKey(entry), entry)
+    this.#noted?.(new Set(entries.map(({ hook }) => hook)))
+  }
+
+  async claim(hook: string, max: number): Promise<OutboxEntry[]> {
+    await this.#loaded()
+    const { waiting, taken } = this.#queueOf(hook)
+    const chosen: { key: string; lane: string }[] = []
+    for (const [key, { repository, subject }] of waiting) {
+      if (chosen.length === max) break
+      const lane = laneOf(repository, subject)
+      if (taken.has(lane)) continue
+      taken.add(lane)
+      chosen.push({ key, lane })
+    }
+    const values = await this.#database.read(chosen.map(({ key }) => key)).catch((error: unknown) => {
+      for (const { lane } of chosen) taken.delete(lane)
+      throw error
+    })
+    return chosen.flatMap(({ key, lane }, index) => {
+      const entry = entryAt(key, values[index])
+      if (entry) return [entry]
+      waiting.delete(key)
+      taken.delete(lane)
+      return []
+    })
+  }
+
+  async settle(entry: OutboxEntry, told: State | null, broken?: readonly string[]): Promise<void> {
+    const key = outboxKey(entry)
+    await this.#writer.apply({
+      size: 2 * key.length,
+      reads: [key],
+      decide: ([value]) => {
+        const found = waitingAt(key, value)
+        // Of a repository that was deleted or renamed meanwhile nothing is kept.
+        if (!found) return { operations: [], result: undefined }
+        const isSame = found.delivery === entry.delivery
+        const rest: BatchOperation = isSame ? { type: 'del', key } : outboxPut({ ...entry, ...found, from: told })
+        const marks = broken ? [brokenPut(brokenKey(entry.repository, entry.hook), broken)] : []
+        return { operations: [rest, ...marks], result: undefined }
+      },
+    })
+    const queue = this.#queueOf(entry.hook)
+    if (queue.waiting.get(key)?.delivery === entry.delivery) queue.waiting.delete(key)
+    await this.release(entry)
+  }
+
+  release({ hook, repository, subject }: OutboxEntry): Promise<void> {
+    this.#queueOf(hook).taken.delete(laneOf(repository, subject))
+    return Promise.resolve()
+  }
+
+  async broken(hook: string, repository: RepositoryName): Promise<readonly string[]> {
+    const key = brokenKey(repository, hook)
+    const [value] = await this.#database.read([key])
+    return brokenAt(key, value)
+  }
+
+  async add(entries: readonly OutboxEntry[]): Promise<void> {
+    const keys = entries.map(outboxKey)
+    const added = await this.#writer.apply({
+      size: 2 * keys.reduce((sum, key) => sum + key.length, 0),
+      reads: keys,
+      decide: (values) => {
+        const result = entries.filter((_, index) => values[index] === undefined)
+        return { operations: result.map(outboxPut), result }
+      },
+    })
+    this.written(added)
+  }
+
+  async drop(hook: string): Promise<void> {
+    await this.#writer.applyAlone(() => this.removalsFor(hook))
+    this.#queues.delete(hook)
+  }
+
+  waiting(): Promise<ReadonlyMap<string, { readonly count: number; readonly since: string }>> {
+    const found = [...this.#queues].flatMap(([hook, { waiting }]) => {
+      const [oldest] = waiting.values()
+      return oldest ? [[hook, { count: waiting.size, since: oldest.since }] as const] : []
+    })
+    return Promise.resolve(new Map(found))
+  }
+
+  /** To be called when what waits has come or gone otherwise than with a status. */
+  reload(): void {
+    this.#loading = undefined
+    this.#noted?.(this.#hooks.keys())
+  }
+
+  /** What removes all that is kept for a hook. */
+  async *removalsFor(hook: string): AsyncGenerator<BatchOperation> {
+    for (const prefix of PREFIXES)
+      for await (const key of this.#database.keys(prefix)) if (hookOf(prefix, key) === hook) yield { type: 'del', key }
+  }
+
+  /** What moves all that is kept of a repository to another name. */
+  async *moves(from: RepositoryName, to: RepositoryName): AsyncGenerator<BatchOperation> {
+    for (const prefix of PREFIXES)
+      for await (const [key, value] of this.#database.scan(`${prefix}${from.escaped}/`)) {
+        const newKey = `${prefix}${to.escaped}${key.slice(prefix.length + from.escaped.length)}`
+        yield { type: 'del', key }
+        yield { type: 'put', key: newKey, value: rekeyed(key, newKey, value) }
+      }
+  }
+
+  /** What removes all that is kept of a repository. */
+  async *removals({ escaped }: RepositoryName): AsyncGenerator<BatchOperation> {
+    for (const prefix of PREFIXES)
+      for await (const key of this.#database.keys(`${prefix}${escaped}/`)) yield { type: 'del', key }
+  }
+
+  async #loaded(): Promise<void> {
+    this.#loading ??= this.#load().catch((error: unknown) => {
+      this.#loading = undefined
+      throw error
+    })
+    await this.#loading
+  }
+
+  /** Reads the keys of what waits. What has gone since it was read is forgotten when its turn comes. */
+  async #load(): Promise<void> {
+    await this.#writer.applyAlone(() => this.#hooksInTurn())
+    for (const { waiting } of this.#queues.values()) waiting.clear()
+    for await (const [key, value] of this.#database.scan(OUTBOX)) {
+      const entry = entryAt(key, value)
+      if (entry && this.#hooks.has(entry.hook) && !this.#queueOf(entry.hook).waiting.has(key))
+        this.#queueOf(entry.hook).waiting.set(key, entry)
+    }
+    for (const queue of this.#queues.values())
+      queue.waiting = new Map([...queue.waiting].sort(([, one], [, other]) => (one.since < other.since ? -1 : 1)))
+  }
+
+  /** Reads the hooks when no change of them is under way. */
+  async *#hooksInTurn(): AsyncGenerator<never> {
+    this.#hooks = new Map((await this.#readHooks()).map((hook) => [hook.id, hook]))
+    this.#setIndex()
+    yield* []
+  }
+
+  #setIndex(): void {
+    this.#index = new HookIndex(this.#hooks.values())
+    this.isIdle = this.#hooks.size === 0
+  }
+
+  #queueOf(hook: string): Queue {
+    const known = this.#queues.get(hook)
+    if (known) return known
+    const queue: Queue = { waiting: new Map(), taken: new Set() }
+    this.#queues.set(hook, queue)
+    return queue
+  }
+}
