@@ -1,0 +1,71 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import type { HookRecord, HookSecrets } from '../contracts/hooks.js'
+import { AdministrationError, errorMessage } from '../errors.js'
+
+/** What is before the secrets of Standard Webhooks. */
+export const SECRET_PREFIX = 'whsec_'
+
+/** How long the secret before the last rotation is good, too. */
+const ROTATION_MILLISECONDS = 24 * 60 * 60 * 1000
+
+/** The fewest characters of a key that nobody guesses. */
+const MIN_KEY = 32
+
+/**
+ * Secrets of hooks, made of one key in a file: no store, backup or export holds them. Several instances need the same
+ * key. The file is made when the first secret is needed, and is for its owner alone.
+ */
+export class DerivedSecrets implements HookSecrets {
+  readonly #file: string
+  #key: string | undefined
+
+  /** @param file absolute path, in a folder that is there */
+  constructor(file: string) {
+    this.#file = file
+  }
+
+  /** @throws AdministrationError when the key cannot be read or made */
+  of({ id, secret }: Pick<HookRecord, 'id' | 'secret'>, now: number): ReturnType<HookSecrets['of']> {
+    if ('given' in secret) return { current: secret.given }
+    const { generation, rotated_at } = secret
+    const current = this.#secret(id, generation)
+    const isFresh = rotated_at !== undefined && now - Date.parse(rotated_at) < ROTATION_MILLISECONDS
+    return { current, ...(isFresh && { previous: this.#secret(id, generation - 1) }) }
+  }
+
+  #secret(id: string, generation: number): string {
+    this.#key ??= keyIn(this.#file)
+    return SECRET_PREFIX + createHmac('sha256', this.#key).update(`hook:${id}:${generation}`).digest('base64')
+  }
+}
+
+function keyIn(file: string): string {
+  try {
+    const key = (existing(file) ?? made(file)).trim()
+    if (key.length >= MIN_KEY) return key
+    throw new Error(`${file} must hold ${MIN_KEY} characters or more`)
+  } catch (cause) {
+    throw new AdministrationError(`hooks.secretFile cannot be used: ${errorMessage(cause)}`, { cause })
+  }
+}
+
+function existing(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    if (isCode(error, 'ENOENT')) return undefined
+    throw error
+  }
+}
+
+/** Makes the key, where no other instance is doing so. */
+function made(file: string): string {
+  const key = `${randomBytes(32).toString('base64url')}\n`
+  writeFileSync(file, key, { mode: 0o600, flag: 'wx', flush: true })
+  return key
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code
+}
