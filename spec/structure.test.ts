@@ -225,9 +225,9 @@ t.test('No line is longer than 120 columns', async (t) => {
 })
 
 t.test('Every file of the library is needed by another one', async (t) => {
-  // Those of webhooks until a service sends any.
-  const webhooks = ['lib/webhooks/http-client.ts', 'lib/webhooks/secrets.ts', 'lib/webhooks/signatures.ts']
-  const entries = ['lib/index.ts', 'lib/stand-alone/stand-alone.ts', ...webhooks]
+  // The last ones until a service sends webhooks.
+  const sending = ['lib/webhooks/told-repositories.ts', 'lib/webhooks/webhook-sender.ts']
+  const entries = ['lib/index.ts', 'lib/stand-alone/stand-alone.ts', ...sending]
   const imported = new Set([...lib, ...sourcesIn('scripts/cli')].flatMap(({ imports }) => imports))
   t.strictSame(
     lib.map(({ path }) => path).filter((path) => !imported.has(path) && !entries.includes(path)),

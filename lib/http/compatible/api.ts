@@ -7,8 +7,18 @@ import type { Caller } from '../../service/repository-access.js'
 import type { ReadCredentials } from '../authentication.js'
 import type { Answer } from '../exchange.js'
 
+/** What the addresses in an answer begin with. */
+export interface Addresses {
+  /** Absolute address of the API, without a slash at the end. */
+  readonly base: string
+  /** Absolute address of the service. */
+  readonly root: string
+  /** What the absolute addresses of pages begin with. */
+  readonly pages: string
+}
+
 /** One request to a compatible API, its caller known. */
-export interface Call {
+export interface Call extends Addresses {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly caller: Caller
@@ -17,12 +27,6 @@ export interface Call {
   /** What the pattern of the route has found in the path, unescaped. */
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
-  /** Absolute address of the API, without a slash at the end. */
-  readonly base: string
-  /** Absolute address of the service. */
-  readonly root: string
-  /** What the absolute addresses of pages begin with. */
-  readonly pages: string
 }
 
 export interface CompatibleRoute {

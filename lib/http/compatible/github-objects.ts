@@ -3,7 +3,7 @@ import { STATES, type State } from '../../domain/commit-status.js'
 import type { ReportedStatus } from '../../domain/status-list.js'
 import type { CommitContent, Signature } from '../../git/commit-content.js'
 import type { VisibleRepository } from '../../service/repository-access.js'
-import type { Call } from './api.js'
+import type { Addresses } from './api.js'
 import type { RepositoryName } from '../../domain/repository-name.js'
 import { cloneUrls, commitPageUrl, segment, timeOf, toSecond, UNKNOWN_TIME } from './formats.js'
 import { repositoryUrl, type Maker } from './github-like.js'
@@ -53,7 +53,7 @@ function statusObject(url: string, status: ReportedStatus, creator: Person | nul
   } satisfies Schemas['status']
 }
 
-export function personObject({ base, root }: Call, login: string) {
+export function personObject({ base, root }: Addresses, login: string) {
   const path = segment(login)
   const url = `${base}/users/${path}`
   const id = nameNumber(login)
@@ -80,9 +80,9 @@ export function personObject({ base, root }: Call, login: string) {
 }
 
 /** Of a person that is asked for. */
-export function userObject(call: Call, login: string) {
+export function userObject(addresses: Addresses, login: string) {
   return {
-    ...personObject(call, login),
+    ...personObject(addresses, login),
     name: null,
     company: null,
     blog: null,
@@ -100,17 +100,17 @@ export function userObject(call: Call, login: string) {
 }
 
 /** A repository as a part of another answer. */
-function repositoryObject(call: Call, found: VisibleRepository, branch: string) {
+function repositoryObject(addresses: Addresses, found: VisibleRepository, branch: string) {
   const { name, repository, access } = found
-  const url = repositoryUrl(call, found)
+  const url = repositoryUrl(addresses, found)
   return {
     id: nameNumber(name.full),
     node_id: `repository:${name.full}`,
     name: name.name,
     full_name: name.full,
-    owner: personObject(call, name.owner),
+    owner: personObject(addresses, name.owner),
     private: !repository.public,
-    html_url: `${call.root}/${name.full}`,
+    html_url: `${addresses.root}/${name.full}`,
     description: null,
     fork: false,
     url,
@@ -156,9 +156,9 @@ function repositoryObject(call: Call, found: VisibleRepository, branch: string) 
 }
 
 /** @param born when its folder was made */
-export function fullRepositoryObject(call: Call, found: VisibleRepository, branch: string, born: string) {
-  const clone = cloneUrls(call.root, found)
-  const repository = repositoryObject(call, found, branch)
+export function fullRepositoryObject(addresses: Addresses, found: VisibleRepository, branch: string, born: string) {
+  const clone = cloneUrls(addresses.root, found)
+  const repository = repositoryObject(addresses, found, branch)
   return {
     ...repository,
     git_url: `git://${clone.ssh.slice('ssh://git@'.length)}`,
@@ -200,8 +200,13 @@ export interface CommitPlace {
   readonly name: RepositoryName
 }
 
-export function commitPlace(call: Call, found: VisibleRepository): CommitPlace {
-  return { repositoryUrl: repositoryUrl(call, found), root: call.root, pages: call.pages, name: found.name }
+export function commitPlace(addresses: Addresses, found: VisibleRepository): CommitPlace {
+  return {
+    repositoryUrl: repositoryUrl(addresses, found),
+    root: addresses.root,
+    pages: addresses.pages,
+    name: found.name,
+  }
 }
 
 /** A commit as GitHub's repositories have it. */
@@ -250,7 +255,7 @@ function signature({ name, email, seconds }: Signature) {
 }
 
 /** What the API has, at its root. */
-export function rootObject({ base, root }: Call) {
+export function rootObject({ base, root }: Addresses) {
   const page = '{&page,per_page,sort,order}'
   const repositories = '{?type,page,per_page,sort}'
   return {

@@ -25,7 +25,7 @@ import type { Projects } from './projects.js'
 import { RefOperations, type RefOperationsDependencies } from './ref-operations.js'
 
 /** What HEAD is taken to name where it names nothing that can be read. */
-const USUAL_BRANCH = 'main'
+export const USUAL_BRANCH = 'main'
 
 export interface OperationsDependencies extends RefOperationsDependencies {
   readonly reports: StatusReports

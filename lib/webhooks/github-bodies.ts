@@ -1,0 +1,210 @@
+import type { BranchDelivery, DeliveredCommit, PingDelivery, StatusDelivery } from '../contracts/hooks.js'
+import type { StoredStatus } from '../domain/commit-status.js'
+import type { Addresses } from '../http/compatible/api.js'
+import { commitPageUrl, timeOf, toSecond } from '../http/compatible/formats.js'
+import { commitObject, commitPlace, fullRepositoryObject, personObject } from '../http/compatible/github-objects.js'
+import { nameNumber, reportNumber } from '../http/compatible/numbers.js'
+import type { VisibleRepository } from '../service/repository-access.js'
+
+/*
+ * What GitHub sends, with the members of Gitea that GitHub has none of beside: a receiver of either reads what it
+ * knows.
+ */
+
+/** The most branches of a commit, commits of a push and statuses of a branch that are named. */
+const [MAX_BRANCHES, MAX_COMMITS, MAX_STATUSES] = [10, 20, 100]
+
+/** A repository, as it is when something in it is told. */
+export interface ToldRepository {
+  readonly found: VisibleRepository
+  readonly defaultBranch: string
+  /** When its folder was made, to the second. */
+  readonly born: string
+}
+
+/** A push of one ref. */
+export interface ToldPush {
+  /** In full: `refs/heads/main`. */
+  readonly ref: string
+  /** Full ids; zeros of what was not there before, or is not after. */
+  readonly before: string
+  readonly after: string
+  /** Whether commits that the branch had are gone from it. */
+  readonly forced: boolean
+  /** What came with it, the oldest first; of many, the latest are told. */
+  readonly commits: readonly PushedCommit[]
+  /** What the ref names now, or the annotated tag; absent where it names no commit any more. */
+  readonly head?: PushedCommit
+  /** The user. */
+  readonly pusher: string
+}
+
+export interface PushedCommit extends DeliveredCommit {
+  readonly id: string
+  /** Paths of files; absent where nobody has looked. */
+  readonly added?: readonly string[]
+  readonly modified?: readonly string[]
+  readonly removed?: readonly string[]
+}
+
+/** The event `status`. */
+export function statusBody(addresses: Addresses, told: ToldRepository, delivery: StatusDelivery) {
+  const { repository, status, previous_state, commit, branches } = delivery
+  const { reporter, sha } = status
+  const url = commitUrl(addresses, told, sha)
+  return {
+    id: reportNumber(status),
+    sha,
+    name: repository.full,
+    avatar_url: null,
+    target_url: status.target_url,
+    context: status.context,
+    description: status.description,
+    state: status.state,
+    commit: toldCommit(addresses, told, sha, commit),
+    branches: branches.slice(0, MAX_BRANCHES).map((name) => ({ name, commit: { sha, url }, protected: false })),
+    created_at: toSecond(status.created_at),
+    updated_at: toSecond(status.updated_at),
+    repository: toldRepository(addresses, told),
+    // Somebody must have sent it.
+    sender: toldPerson(addresses, reporter?.user ?? repository.owner),
+    previous_state,
+    reporter: reporter?.user ?? null,
+  }
+}
+
+/** The events `broken` and `fixed`, which others do not have. */
+export function branchBody(addresses: Addresses, told: ToldRepository, delivery: BranchDelivery) {
+  const { event, repository, branch, sha, statuses, commit } = delivery
+  return {
+    action: event,
+    name: repository.full,
+    ref: `refs/heads/${branch}`,
+    branch,
+    sha,
+    state: event === 'broken' ? 'failure' : 'success',
+    total_count: statuses.length,
+    statuses: statuses.slice(0, MAX_STATUSES).map(toldStatus),
+    commit: toldCommit(addresses, told, sha, commit),
+    repository: toldRepository(addresses, told),
+  }
+}
+
+/** The event `push`. */
+export function pushBody(addresses: Addresses, told: ToldRepository, push: ToldPush) {
+  const { ref, before, after, forced, commits, head, pusher } = push
+  const compare = `${addresses.root}/${told.found.name.full}/compare/${before}...${after}`
+  const toldPushed = (commit: PushedCommit) => pushedCommit(addresses, told, commit)
+  return {
+    ref,
+    before,
+    after,
+    created: isNothing(before),
+    deleted: isNothing(after),
+    forced,
+    base_ref: null,
+    compare,
+    commits: commits.slice(-MAX_COMMITS).map(toldPushed),
+    head_commit: head ? toldPushed(head) : null,
+    repository: toldRepository(addresses, told),
+    pusher: { name: pusher, email: null, login: pusher, username: pusher },
+    sender: toldPerson(addresses, pusher),
+    compare_url: compare,
+    total_commits: commits.length,
+  }
+}
+
+/** The event `ping`: nothing has happened. */
+export function pingBody({ base }: Addresses, { hook }: PingDelivery) {
+  const number = hookNumber(hook.id)
+  const url = `${base}/hooks/${number}`
+  const time = toSecond(hook.created_at)
+  return {
+    zen: 'What was told is told once more when it was not heard.',
+    hook_id: number,
+    hook: {
+      type: hook.on.includes('*') ? 'Organization' : 'Repository',
+      id: number,
+      name: 'web',
+      active: hook.state === 'active',
+      events: hook.events,
+      config: { content_type: 'json', insecure_ssl: '0', url: new URL(hook.url).origin },
+      updated_at: time,
+      created_at: time,
+      url,
+      ping_url: `${url}/pings`,
+      deliveries_url: `${url}/deliveries`,
+    },
+  }
+}
+
+/** A hook, for receivers that know hooks by numbers. */
+export function hookNumber(id: string): number {
+  return nameNumber(id)
+}
+
+function toldRepository(addresses: Addresses, { found, defaultBranch, born }: ToldRepository) {
+  const repository = fullRepositoryObject(addresses, found, defaultBranch, born)
+  return {
+    ...repository,
+    owner: toldPerson(addresses, found.name.owner),
+    has_downloads: false,
+    is_template: false,
+    web_commit_signoff_required: false,
+    topics: [],
+    visibility: repository.private ? 'private' : 'public',
+    custom_properties: {},
+  }
+}
+
+/** Gitea's people have a `username`. */
+function toldPerson(addresses: Addresses, login: string) {
+  return { ...personObject(addresses, login), username: login }
+}
+
+/** Of a commit that cannot be read, what is known of it: nothing is made up. */
+function toldCommit(addresses: Addresses, told: ToldRepository, sha: string, content: DeliveredCommit | undefined) {
+  const place = commitPlace(addresses, told.found)
+  const known = { sha, id: sha, url: commitUrl(addresses, told, sha), html_url: pageOf(addresses, told, sha) }
+  if (!content) return known
+  return { ...known, ...commitObject(place, sha, content), message: content.message, timestamp: timeIn(content) }
+}
+
+function toldStatus({ context, state, description, target_url, updated_at, reporter }: StoredStatus) {
+  return { context, state, description, target_url, updated_at: toSecond(updated_at), reporter: reporter?.user ?? null }
+}
+
+function pushedCommit(addresses: Addresses, told: ToldRepository, commit: PushedCommit) {
+  const { id, tree, message, author, committer, added = [], modified = [], removed = [] } = commit
+  const person = ({ name, email }: DeliveredCommit['author']) => ({ name, email, username: name })
+  return {
+    id,
+    tree_id: tree,
+    distinct: true,
+    message,
+    timestamp: timeIn(commit),
+    url: pageOf(addresses, told, id),
+    author: person(author),
+    committer: person(committer),
+    added,
+    removed,
+    modified,
+  }
+}
+
+function commitUrl(addresses: Addresses, { found }: ToldRepository, sha: string): string {
+  return `${commitPlace(addresses, found).repositoryUrl}/commits/${sha}`
+}
+
+function pageOf({ pages }: Addresses, { found }: ToldRepository, sha: string): string {
+  return commitPageUrl(pages, found.name, sha)
+}
+
+function timeIn({ committer }: DeliveredCommit): string {
+  return timeOf(committer.seconds)
+}
+
+/** Whether an id is of nothing, as git writes it of a ref that is not there. */
+function isNothing(id: string): boolean {
+  return /^0+$/.test(id)
+}

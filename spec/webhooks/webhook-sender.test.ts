@@ -1,0 +1,97 @@
+import { verify } from '@octokit/webhooks-methods'
+import { Webhook } from 'standardwebhooks'
+import t from 'tap'
+import { systemClock } from '../../lib/contracts/clock.js'
+import type { Delivery, HookRecord } from '../../lib/contracts/hooks.js'
+import { AddressPolicy } from '../../lib/webhooks/address-policy.js'
+import { HttpClient } from '../../lib/webhooks/http-client.js'
+import { DerivedSecrets } from '../../lib/webhooks/secrets.js'
+import { ToldRepositories } from '../../lib/webhooks/told-repositories.js'
+import { WebhookSender } from '../../lib/webhooks/webhook-sender.js'
+import { addresses, branchDelivery, hook, pingDelivery, statusDelivery } from '../fixtures/deliveries.js'
+import { receiver } from '../fixtures/receiver.js'
+
+const never = new AbortController().signal
+
+const senderWith = (
+  secrets = new DerivedSecrets('/nowhere/key'),
+  find = async () => await Promise.resolve(undefined),
+) =>
+  new WebhookSender({
+    client: new HttpClient(new AddressPolicy(), systemClock),
+    secrets,
+    repositories: new ToldRepositories({ find }, { defaultBranch: () => 'main' }),
+    addresses,
+    clock: systemClock,
+    version: '1.2.3',
+  })
+
+t.test('Each event is sent in the format of its hook, signed, with the headers of everybody', async (t) => {
+  const { url, received } = await receiver(t)
+  const send = async (delivery: Delivery) => {
+    t.match(await senderWith().send(delivery, never), { kind: 'ok', status: 204 })
+    const last = received.at(-1)
+    if (!last) throw new Error('nothing has arrived')
+    const given = 'given' in delivery.hook.secret ? delivery.hook.secret.given : ''
+    t.ok(await verify(given, last.body, String(last.headers['x-hub-signature-256'])))
+    const time = new Date(Number(last.headers['webhook-timestamp']) * 1000)
+    t.equal(last.headers['webhook-signature'], new Webhook(given).sign(delivery.id, time, last.body))
+    t.match(last.headers, {
+      'user-agent': 'commit-status/1.2.3',
+      'x-github-event': delivery.event,
+      'x-github-delivery': delivery.id,
+      'x-github-hook-id': /^\d+$/,
+      'x-gitea-event': delivery.event,
+      'x-gitea-delivery': delivery.id,
+      'x-forgejo-event': delivery.event,
+      'x-gogs-event': delivery.event,
+      'webhook-id': delivery.id,
+    })
+    return last
+  }
+  const secret = { given: 'whsec_MDEyMzQ1Njc4OWFiY2RlZg==' }
+  const to = (format: HookRecord['format']) => hook({ url: `${url}/path`, format, secret })
+  for (const [make, event] of [
+    [statusDelivery, { context: 'ci/test' }],
+    [branchDelivery, { action: 'broken' }],
+  ] as const) {
+    const github = await send(make({ hook: to('github') }))
+    t.equal(github.headers['content-type'], 'application/json')
+    t.match(JSON.parse(github.body), { ...event, repository: { full_name: 'alice/hello' } })
+  }
+  t.match(JSON.parse((await send(pingDelivery(to('github')))).body), { hook: { active: true } })
+  const chat = await send(statusDelivery({ hook: to('chat') }))
+  t.equal(chat.headers['content-type'], 'application/json')
+  t.strictSame(JSON.parse(chat.body), {
+    text: '✗ alice/hello aaaaaaaa on main: ci/test failed – 3 of 42 tests <https://ci.example.com/1>',
+  })
+  const text = await send(branchDelivery({ hook: to('text') }))
+  t.equal(text.headers['content-type'], 'text/plain; charset=utf-8')
+  t.match(text.body, /^✗ alice\/hello main is broken at aaaaaaaa: ci\/test failed\n/)
+  t.match((await send(pingDelivery(to('text')))).body, /^✓ commit-status reaches you/)
+})
+
+t.test('What cannot be said or signed is a failure, and nothing is sent', async (t) => {
+  const { url, received } = await receiver(t)
+  const broken = senderWith(undefined, async () => await Promise.reject(new Error('EIO')))
+  t.strictSame(await broken.send(statusDelivery({ hook: hook({ url }) }), never), {
+    kind: 'failed',
+    milliseconds: 0,
+    reason: 'the repository cannot be read',
+  })
+  const derived = hook({ url, secret: { generation: 0 } })
+  t.match(await senderWith().send(statusDelivery({ hook: derived }), never), {
+    kind: 'failed',
+    reason: /^hooks\.secretFile cannot be used: /,
+  })
+  t.equal(received.length, 0)
+})
+
+t.test('An address that may not be called is refused, and nothing is sent', async (t) => {
+  const { port, received } = await receiver(t)
+  const refused = hook({ url: `http://0.0.0.0:${port}/secret` })
+  const result = await senderWith().send(statusDelivery({ hook: refused }), never)
+  t.match(result, { kind: 'refused', status: undefined, reason: /unspecified/ })
+  t.notMatch(result.reason, /secret/)
+  t.equal(received.length, 0)
+})
