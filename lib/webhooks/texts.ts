@@ -80,17 +80,17 @@ function named(names: readonly string[]): string {
   return more > 0 ? `${names.slice(0, MAX_NAMED).join(', ')} and ${more} more` : names.join(', ')
 }
 
-function short(sha: string): string {
+export function short(sha: string): string {
   return sha.slice(0, 8)
 }
 
-function shortened(text: string): string {
+export function shortened(text: string): string {
   const characters = Array.from(text)
   return characters.length > MAX_DETAIL ? `${characters.slice(0, MAX_DETAIL - 1).join('')}…` : text
 }
 
 /** Without what would begin another line, or steers how the rest is shown. */
-function inOneLine(text: string): string {
+export function inOneLine(text: string): string {
   return text
     .replaceAll(/\s+/g, ' ')
     .replaceAll(/[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu, '\ufffd')

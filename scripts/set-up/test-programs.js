@@ -14,6 +14,7 @@ export const testPrograms = Object.freeze({
   'util-linux': 'prlimit --version && setpriv --version',
   procps: 'ps --version',
   python3: 'python3 --version',
+  'python3-aiosmtpd': '/usr/bin/python3 -c "import aiosmtpd"',
   openssl: 'openssl version',
   curl: 'curl --version',
   // Clients that the compatible APIs are tested with: Debian's own, whatever else has their names.
@@ -45,6 +46,8 @@ export const testPrograms = Object.freeze({
   mmdebstrap: 'mmdebstrap --version',
   // Works without systemd as the first process.
   systemd: 'systemd-socket-activate --version && systemd-analyze --version',
+  // A receiver of webhooks.
+  webhook: 'webhook -version',
   nginx: 'PATH=$PATH:/usr/sbin nginx -v',
 })
 
