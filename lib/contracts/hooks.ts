@@ -31,7 +31,7 @@ export interface HookRecord {
   readonly id: string
   /** `*`, `owner/*` or `owner/repo`. */
   readonly on: string
-  /** http or https, without a user; for who may read it, a secret of its own. */
+  /** http or https, without a user, or mailto; for who may read it, a secret of its own. */
   readonly url: string
   readonly format: HookFormat
   /** One at least. */
@@ -130,18 +130,24 @@ export type Delivery = StatusDelivery | BranchDelivery | PingDelivery
 
 /**
  * How it went. `ok`: 2xx. `gone`: 410, the receiver wants no more. `refused`: the address is none that may be called,
- * nothing was sent. `failed`: anything else.
+ * nothing was sent. `later`: nothing was sent and nothing has failed; it is to be tried again after
+ * `retryAfterSeconds`, as it is then. `failed`: anything else.
  */
 export interface DeliveryResult {
-  readonly kind: 'ok' | 'failed' | 'gone' | 'refused'
+  readonly kind: 'ok' | 'failed' | 'gone' | 'refused' | 'later'
   /** Of the answer, where there was one. */
   readonly status?: number
-  /** From its `Retry-After`. */
+  /** From its `Retry-After`, or of what is to be tried later. */
   readonly retryAfterSeconds?: number
   readonly milliseconds: number
   /** In words, for the log and for admins: never the path or the query of the address, or a secret. */
   readonly reason: string
 }
+
+/** What becomes of tries; `dropped`: given up, since the receiver takes others, and this one never. */
+export const DELIVERY_OUTCOMES = ['ok', 'failed', 'gone', 'refused', 'later', 'dropped'] as const
+
+export type DeliveryOutcome = (typeof DELIVERY_OUTCOMES)[number]
 
 /** Sends deliveries. */
 export interface Sender {
@@ -177,6 +183,7 @@ export interface OutboxEntry {
 export interface HookStore {
   /** Every one, by the time when it was made. */
   list(): Promise<HookRecord[]>
+  get(id: string): Promise<HookRecord | undefined>
   /** Adds a hook; its id is new. */
   add(hook: HookRecord): Promise<void>
   /**

@@ -1,4 +1,5 @@
 import type { State } from '../domain/commit-status.js'
+import type { DeliveryOutcome, HookState } from './hooks.js'
 
 /** What a request was about, as far as a metric may show it: no name, user or token. */
 export type RouteName = 'list' | 'states' | 'report' | 'verdict' | 'events' | 'page' | 'healthz' | 'metrics' | 'other'
@@ -17,7 +18,8 @@ export type CacheName =
   | 'refs'
   | 'refLists'
 
-export type GaugeName = 'queuedChanges' | 'storeBytes' | 'openRepositories' | 'waits'
+export type GaugeName =
+  'queuedChanges' | 'storeBytes' | 'openRepositories' | 'waits' | 'waitingDeliveries' | 'oldestDeliverySeconds'
 
 /** Where measurements go. No method throws. */
 export interface Meter {
@@ -34,6 +36,10 @@ export interface Meter {
   retentionRan(isWhole: boolean, removed: number, kept: number): void
   /** A repository was refused for the first time since a part of the store is away. */
   repositoryRefused(): void
+  /** A delivery to a hook was tried, or given up: `dropped`. */
+  deliveryTried(result: DeliveryOutcome, seconds: number): void
+  /** @param read returns how many hooks are in each state; asked as that of a gauge is */
+  hookStates(read: () => Promise<Readonly<Record<HookState, number>>>): void
   cacheLookup(cache: CacheName, hit: boolean): void
   /** @param read returns about how many bytes a cache takes; asked as that of a gauge is */
   cacheSize(cache: CacheName, read: () => number): void
@@ -51,6 +57,8 @@ export const noopMeter: Meter = {
   storeFenced: nothing,
   retentionRan: nothing,
   repositoryRefused: nothing,
+  deliveryTried: nothing,
+  hookStates: nothing,
   cacheLookup: nothing,
   cacheSize: nothing,
   gauge: nothing,

@@ -1,5 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { STATES, type State } from '../domain/commit-status.js'
+import { DELIVERY_OUTCOMES, HOOK_STATES, type DeliveryOutcome, type HookState } from '../contracts/hooks.js'
 import type { CacheName, GaugeName, Meter, RouteName } from '../contracts/meter.js'
 
 /** Measurements in the text format of Prometheus. */
@@ -15,6 +16,8 @@ const GAUGES: Readonly<Record<GaugeName, readonly [name: string, help: string]>>
   queuedChanges: ['commit_status_store_queued_changes', 'Changes that wait for their turn to be written.'],
   storeBytes: ['commit_status_store_size_bytes', 'What the store takes on disk.'],
   waits: ['commit_status_waits', 'Requests that wait for a change or follow a repository.'],
+  waitingDeliveries: ['commit_status_webhook_queue', 'Deliveries to hooks that wait.'],
+  oldestDeliverySeconds: ['commit_status_webhook_oldest_seconds', 'For how long the oldest of them has waited.'],
   openRepositories: ['commit_status_open_repositories', 'Repositories held open by libgit2.'],
 }
 
@@ -87,6 +90,18 @@ export class Prometheus implements Meter {
     help: 'Repositories that were refused, each once while a part of the database was away.',
     registers: this.#registers,
   })
+  readonly #deliveries = new Counter({
+    name: 'commit_status_webhook_deliveries_total',
+    help: 'Deliveries to hooks that were tried, or given up.',
+    labelNames: ['result'],
+    registers: this.#registers,
+  })
+  readonly #deliverySeconds = new Histogram({
+    name: 'commit_status_webhook_delivery_duration_seconds',
+    help: 'Time to send a delivery and take its answer.',
+    buckets: SECONDS,
+    registers: this.#registers,
+  })
   readonly #lookUps = new Counter({
     name: 'commit_status_cache_lookups_total',
     help: 'What was looked for in memory.',
@@ -115,6 +130,7 @@ export class Prometheus implements Meter {
       },
     })
     for (const state of STATES) this.#reports.inc({ state }, 0)
+    for (const result of DELIVERY_OUTCOMES) this.#deliveries.inc({ result }, 0)
     for (const result of ['done', 'failed']) this.#retentionRuns.inc({ result }, 0)
     for (const result of ['removed', 'kept']) this.#retentionStatuses.inc({ result }, 0)
     collectDefaultMetrics({ register: this.#registry })
@@ -154,6 +170,24 @@ export class Prometheus implements Meter {
 
   repositoryRefused(): void {
     this.#refusedRepositories.inc()
+  }
+
+  deliveryTried(result: DeliveryOutcome, seconds: number): void {
+    this.#deliveries.inc({ result })
+    if (result !== 'dropped') this.#deliverySeconds.observe(seconds)
+  }
+
+  hookStates(read: () => Promise<Readonly<Record<HookState, number>>>): void {
+    new Gauge({
+      name: 'commit_status_webhook_hooks',
+      help: 'Hooks there are.',
+      labelNames: ['state'],
+      registers: this.#registers,
+      async collect() {
+        const hooks = await read()
+        for (const state of HOOK_STATES) this.set({ state }, hooks[state])
+      },
+    })
   }
 
   cacheLookup(cache: CacheName, hit: boolean): void {

@@ -36,6 +36,8 @@ export function hookSuite(t: Test, factory: StoreFactory): void {
     const late = hookOf('a', { created_at: '2026-01-31T12:00:00.003Z' })
     for (const hook of [late, full, early]) await hooks.add(hook)
     t.strictSame(await hooks.list(), [early, full, late])
+    for (const hook of [late, full, early]) t.strictSame(await hooks.get(hook.id), hook)
+    t.equal(await hooks.get('d'), undefined)
   })
 
   t.test('A hook is changed in its turn, and one that is not there is not', async (t) => {
@@ -205,6 +207,14 @@ export function hookSuite(t: Test, factory: StoreFactory): void {
     const entries = await hooks.outbox.claim('a', 10)
     t.strictSame(entries.map(({ subject }) => subject).toSorted(), [`${one.hex}/ci`, `${two.hex}/ci`])
     t.notOk(entries.some(({ delivery }) => delivery === 'x'))
+  })
+
+  t.test('Pushes of a ref have a lane of their own', async (t) => {
+    const { hooks } = await openHooks(t, await openedStore(t, factory), hookOf('a', { events: ['push'] }))
+    const push = { hook: 'a', repository: hello, since: '2026-01-31T11:00:00.000Z', from: null, delivery: 'x' }
+    const subjects = ['refs/heads/a', 'refs/heads/a/b', 'refs/tags/v1']
+    await hooks.outbox.add(subjects.map((subject) => ({ ...push, subject })))
+    t.same(new Set((await hooks.outbox.claim('a', 10)).map(({ subject }) => subject)), new Set(subjects))
   })
 
   t.test('Branches that are broken are kept with what was told of them', async (t) => {

@@ -27,6 +27,12 @@ export class LevelHooks implements HookStore {
     return hooks.sort((one, other) => (one.created_at < other.created_at ? -1 : 1))
   }
 
+  async get(id: string): Promise<HookRecord | undefined> {
+    const key = HOOKS + id
+    const [value] = await this.#database.read([key])
+    return value === undefined ? undefined : decode(key, value, isHook)
+  }
+
   async add(hook: HookRecord): Promise<void> {
     const put = putOf(hook)
     const size = put.key.length + put.value.length

@@ -68,8 +68,7 @@ export class LevelOutbox implements Outbox {
     if (hook) this.#hooks.set(id, hook)
     else this.#hooks.delete(id)
     if (!hook) this.#queues.delete(id)
-    // Nothing is noted where nobody delivers.
-    if (this.#noted) this.#setIndex()
+    this.#setIndex()
   }
 
   /** What is to be noted with a status. */
@@ -177,12 +176,13 @@ export class LevelOutbox implements Outbox {
     this.#queues.delete(hook)
   }
 
-  waiting(): Promise<ReadonlyMap<string, { readonly count: number; readonly since: string }>> {
+  async waiting(): Promise<ReadonlyMap<string, { readonly count: number; readonly since: string }>> {
+    await this.#loaded()
     const found = [...this.#queues].flatMap(([hook, { waiting }]) => {
       const [oldest] = waiting.values()
       return oldest ? [[hook, { count: waiting.size, since: oldest.since }] as const] : []
     })
-    return Promise.resolve(new Map(found))
+    return new Map(found)
   }
 
   /** To be called when what waits has come or gone otherwise than with a status. */
@@ -243,7 +243,8 @@ export class LevelOutbox implements Outbox {
 
   #setIndex(): void {
     this.#index = new HookIndex(this.#hooks.values())
-    this.isIdle = this.#hooks.size === 0
+    // Nothing is noted where nobody delivers.
+    this.isIdle = this.#hooks.size === 0 || this.#noted === undefined
   }
 
   #queueOf(hook: string): Queue {

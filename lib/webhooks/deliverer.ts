@@ -1,0 +1,280 @@
+import { randomUUID } from 'node:crypto'
+import type { Clock } from '../contracts/clock.js'
+import type { Delivery, HookAttempt, HookRecord, HookStore, OutboxEntry, Sender } from '../contracts/hooks.js'
+import type { Logger } from '../contracts/logger.js'
+import type { Meter } from '../contracts/meter.js'
+import type { State } from '../domain/commit-status.js'
+import { DeliveryLog, measureHooks } from './delivery-log.js'
+import { HookConditions } from './hook-conditions.js'
+import { LONGEST_PAUSE_MILLISECONDS } from './hook-health.js'
+
+/** What is to be told of an entry of the outbox. */
+export interface Content {
+  /** One after the other; none: there is nothing to tell. */
+  readonly deliveries: readonly Delivery[]
+  /** For `Outbox.settle`. */
+  readonly told: State | null
+  readonly broken?: readonly string[]
+}
+
+export interface DelivererDependencies {
+  readonly hooks: HookStore
+  readonly sender: Sender
+  /** Reads what is to be told, as it is now. It may reject: then it is asked again later. */
+  readonly contentOf: (hook: HookRecord, entry: OutboxEntry) => Promise<Content>
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly meter: Meter
+  /** Does something later, in a process that may end before. @returns takes it back */
+  readonly later?: (milliseconds: number, work: () => void) => () => void
+  /** 0 to 1. */
+  readonly random?: () => number
+}
+
+/** Deliveries on their way, to one hook and altogether. */
+const [MAX_OF_HOOK, MAX_IN_FLIGHT] = [4, 32]
+
+/** Deliveries to one hook in a second: what answers each with another report goes in circles no faster. */
+const [MAX_IN_WINDOW, WINDOW_MILLISECONDS] = [10, 1000]
+
+/** After that long, what could not be read or written is tried again. */
+const RETRY_MILLISECONDS = 5_000
+
+/** How long deliveries on their way may take at the end. */
+const CLOSE_MILLISECONDS = 5_000
+
+/** What is known of a hook besides its record. */
+interface Lane {
+  readonly id: string
+  inFlight: number
+  /** Before that, nothing is tried: something could not be read. */
+  retryAt: number
+  /** When the window began, and how many were sent in it. */
+  window: { start: number; sent: number }
+  cancel: (() => void) | undefined
+  isRunning: boolean
+  isWanted: boolean
+}
+
+/**
+ * Delivers what waits for hooks. A receiver that fails is tried with one delivery at a time, after longer and longer
+ * pauses, until it answers again or is stopped; what waits for it costs the others nothing.
+ */
+export class Deliverer {
+  readonly #dependencies: DelivererDependencies
+  readonly #later: (milliseconds: number, work: () => void) => () => void
+  readonly #log: DeliveryLog
+  readonly #conditions: HookConditions
+  readonly #lanes = new Map<string, Lane>()
+  /** Those that may send, and may not since too much is on its way. */
+  readonly #starved = new Set<string>()
+  readonly #stop = new AbortController()
+  readonly #postponed = new Set<() => void>()
+  readonly #underWay = new Set<Promise<void>>()
+  #inFlight = 0
+  #isClosing = false
+
+  constructor(dependencies: DelivererDependencies) {
+    const { hooks, meter, clock, later = laterUnref, random = Math.random } = dependencies
+    this.#dependencies = dependencies
+    this.#later = later
+    this.#log = new DeliveryLog(clock, meter)
+    this.#conditions = new HookConditions({ ...dependencies, random })
+    measureHooks(hooks, clock, meter)
+  }
+
+  /**
+   * Begins: what is reported once this has resolved is delivered. Never rejects; where the hooks cannot be read, it is
+   * tried again later.
+   */
+  async start(): Promise<void> {
+    const { hooks, logger } = this.#dependencies
+    try {
+      await hooks.outbox.open((ids) => {
+        for (const id of ids) this.wake(id)
+      })
+      for (const { id } of await hooks.list()) this.wake(id)
+    } catch (error) {
+      logger.error({ err: error }, 'hooks cannot be read: nothing is delivered yet')
+      this.#later(RETRY_MILLISECONDS, () => {
+        if (!this.#isClosing) this.#track(this.start())
+      })
+    }
+  }
+
+  /** Begins again with a hook that an admin has made or changed. */
+  wake(hook: string): void {
+    if (this.#isClosing) return
+    const lane = this.#laneOf(hook)
+    lane.isWanted = true
+    if (!lane.isRunning) this.#track(this.#run(lane))
+  }
+
+  /** The latest deliveries to a hook that this process has tried, the latest first. */
+  log(hook: string): readonly HookAttempt[] {
+    return this.#log.of(hook)
+  }
+
+  /** Sends something to see whether it arrives, whatever state the hook is in. */
+  async ping(hook: HookRecord): Promise<HookAttempt> {
+    const delivery = { id: randomUUID(), event: 'ping', hook } as const
+    return this.#log.note(delivery, await this.#dependencies.sender.send(delivery, this.#stop.signal))
+  }
+
+  /** Takes nothing more; what is on its way may come to its end for some seconds. */
+  async close(): Promise<void> {
+    this.#isClosing = true
+    for (const { cancel } of this.#lanes.values()) cancel?.()
+    for (const cancel of this.#postponed) cancel()
+    const cancel = this.#later(CLOSE_MILLISECONDS, () => this.#stop.abort())
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay)
+    cancel()
+  }
+
+  /** Begins as many deliveries to a hook as may be begun now, and sees to it that it is called again. */
+  async #run(lane: Lane): Promise<void> {
+    lane.isRunning = true
+    try {
+      while (lane.isWanted && !this.#isClosing) {
+        lane.isWanted = false
+        lane.cancel?.()
+        lane.cancel = undefined
+        await this.#begin(lane)
+      }
+    } catch (error) {
+      this.#dependencies.logger.error({ hook: lane.id, err: error }, 'what waits for a hook cannot be read')
+      this.#wakeLater(lane, RETRY_MILLISECONDS)
+    }
+    lane.isRunning = false
+  }
+
+  async #begin(lane: Lane): Promise<void> {
+    const { hooks, clock } = this.#dependencies
+    const hook = await hooks.get(lane.id)
+    if (!hook) {
+      this.#lanes.delete(lane.id)
+      this.#log.forget(lane.id)
+      return
+    }
+    if (hook.state === 'stopped' || (await this.#conditions.stopWhereTooMuchWaits(hook))) return
+    if (hook.state === 'paused') return
+    const now = clock.now()
+    const pause = hook.next_attempt_at === undefined ? 0 : Date.parse(hook.next_attempt_at) - now
+    // A clock that was wrong must not make it longer.
+    const wait = Math.max(Math.min(pause, LONGEST_PAUSE_MILLISECONDS), Math.min(lane.retryAt - now, RETRY_MILLISECONDS))
+    if (wait > 0) {
+      this.#wakeLater(lane, wait)
+      return
+    }
+    const max = this.#room(lane, hook, now)
+    if (max === 0) return
+    // Kept free while it is looked what there is.
+    this.#leave(lane, -max)
+    const entries = await hooks.outbox.claim(lane.id, max).catch((error: unknown) => {
+      this.#leave(lane, max)
+      throw error
+    })
+    this.#leave(lane, max - entries.length)
+    lane.window.sent += entries.length
+    for (const entry of entries) this.#track(this.#deliver(lane, hook, entry))
+  }
+
+  /** How many deliveries may be begun now. Where there is no room, the lane is woken when there is. */
+  #room(lane: Lane, hook: HookRecord, now: number): number {
+    if (Math.abs(now - lane.window.start) >= WINDOW_MILLISECONDS) lane.window = { start: now, sent: 0 }
+    const ofHook = (hook.failing_since === undefined ? MAX_OF_HOOK : 1) - lane.inFlight
+    const inWindow = MAX_IN_WINDOW - lane.window.sent
+    const altogether = MAX_IN_FLIGHT - this.#inFlight
+    if (inWindow <= 0) this.#wakeLater(lane, WINDOW_MILLISECONDS)
+    if (altogether <= 0) this.#starved.add(lane.id)
+    return Math.max(0, Math.min(ofHook, inWindow, altogether))
+  }
+
+  async #deliver(lane: Lane, hook: HookRecord, entry: OutboxEntry): Promise<void> {
+    try {
+      await this.#tell(hook, entry)
+    } catch (error) {
+      const { hooks, clock, logger } = this.#dependencies
+      logger.error({ hook: hook.id, repository: entry.repository.full, err: error }, 'a delivery could not be made')
+      lane.retryAt = clock.now() + RETRY_MILLISECONDS
+      await hooks.outbox.release(entry)
+    }
+    this.#leave(lane, 1)
+    this.wake(lane.id)
+    for (const id of [...this.#starved]) {
+      this.#starved.delete(id)
+      this.wake(id)
+    }
+  }
+
+  async #tell(hook: HookRecord, entry: OutboxEntry): Promise<void> {
+    const { hooks, sender, contentOf } = this.#dependencies
+    const { deliveries, told, broken } = await contentOf(hook, entry)
+    let last: HookAttempt | undefined
+    for (const delivery of deliveries) {
+      const result = await sender.send(delivery, this.#stop.signal)
+      if (result.kind !== 'ok' && this.#stop.signal.aborted) {
+        await hooks.outbox.release(entry)
+        return
+      }
+      if (result.kind === 'later') {
+        this.#postpone(entry, result.retryAfterSeconds)
+        return
+      }
+      last = this.#log.note(delivery, result)
+      if (result.kind === 'ok') continue
+      await this.#conditions.failed(hook, entry, last, result)
+      return
+    }
+    await hooks.outbox.settle(entry, told, broken)
+    if (last) await this.#conditions.succeeded(hook, last)
+  }
+
+  /** Keeps an entry back, and all that must be told after it. */
+  #postpone(entry: OutboxEntry, seconds = RETRY_MILLISECONDS / 1000): void {
+    const cancel = this.#later(seconds * 1000, () => {
+      this.#postponed.delete(cancel)
+      this.#track(this.#dependencies.hooks.outbox.release(entry))
+      this.wake(entry.hook)
+    })
+    this.#postponed.add(cancel)
+  }
+
+  #leave(lane: Lane, places: number): void {
+    lane.inFlight -= places
+    this.#inFlight -= places
+  }
+
+  #wakeLater(lane: Lane, milliseconds: number): void {
+    lane.cancel = this.#later(milliseconds, () => this.wake(lane.id))
+  }
+
+  #track(work: Promise<void>): void {
+    const tracked = work.finally(() => this.#underWay.delete(tracked))
+    this.#underWay.add(tracked)
+  }
+
+  #laneOf(id: string): Lane {
+    const known = this.#lanes.get(id)
+    if (known) return known
+    const lane: Lane = {
+      id,
+      inFlight: 0,
+      window: { start: 0, sent: 0 },
+      retryAt: 0,
+      cancel: undefined,
+      isRunning: false,
+      isWanted: false,
+    }
+    this.#lanes.set(id, lane)
+    return lane
+  }
+}
+
+/** As `setTimeout`; it keeps no process alive. */
+function laterUnref(milliseconds: number, work: () => void): () => void {
+  const timer = setTimeout(work, milliseconds).unref()
+  return () => {
+    clearTimeout(timer)
+  }
+}

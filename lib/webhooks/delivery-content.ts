@@ -1,0 +1,138 @@
+import { createHash } from 'node:crypto'
+import type {
+  BranchDelivery,
+  DeliveredCommit,
+  HookRecord,
+  Outbox,
+  OutboxEntry,
+  StatusDelivery,
+} from '../contracts/hooks.js'
+import type { Repositories, Repository } from '../contracts/repositories.js'
+import type { WholeStore } from '../contracts/store.js'
+import type { MaybeSync } from '../concurrency/maybe-promise.js'
+import { combinedState, hasFailed } from '../domain/commit-status.js'
+import { parseObjectId, type ObjectId } from '../domain/object-id.js'
+import { ServiceError, StoreCorrupt } from '../errors.js'
+import type { CommitContents } from '../git/commit-content.js'
+import type { RefLists } from '../git/ref-lists.js'
+import { matcherOf, wantsStatus } from '../store/hook-index.js'
+import type { Content } from './deliverer.js'
+
+export interface DeliveryContentDependencies {
+  readonly statuses: Pick<WholeStore['statuses'], 'status' | 'list'>
+  readonly outbox: Pick<Outbox, 'broken'>
+  readonly repositories: MaybeSync<Repositories>
+  readonly refLists: Pick<RefLists, 'of'>
+  readonly contents: Pick<CommitContents, 'read'>
+}
+
+/** The most branches that are told of a commit. */
+const MAX_BRANCHES = 10
+
+/** The most branches of a repository that a hook takes for broken. */
+const MAX_BROKEN = 1000
+
+/** What branches begin with. */
+const HEADS = 'refs/heads/'
+
+const NOTHING: Content = { deliveries: [], told: null }
+
+/** Reads what hooks are told, as it is when it is sent. */
+export class DeliveryContent {
+  readonly #dependencies: DeliveryContentDependencies
+
+  constructor(dependencies: DeliveryContentDependencies) {
+    this.#dependencies = dependencies
+  }
+
+  /** @throws StoreUnavailable, ServiceError `overloaded`; what is damaged is not told */
+  async of(hook: HookRecord, entry: OutboxEntry): Promise<Content> {
+    const [sha = '', ...rest] = entry.subject.split('/')
+    const commit = parseObjectId(sha)
+    if (!commit) return NOTHING
+    const context = rest.join('/')
+    try {
+      return context === ''
+        ? await this.#ofBranches(hook, entry, commit)
+        : await this.#ofStatus(hook, entry, commit, context)
+    } catch (error) {
+      if (error instanceof StoreCorrupt) return NOTHING
+      throw error
+    }
+  }
+
+  async #ofStatus(hook: HookRecord, entry: OutboxEntry, commit: ObjectId, context: string): Promise<Content> {
+    const { repository } = entry
+    const status = await this.#dependencies.statuses.status(repository, commit, context)
+    if (!status || !wantsStatus(hook, status.state)) return { ...NOTHING, told: entry.from }
+    const folder = await this.#dependencies.repositories.find(repository)
+    const branches = await this.#branchesAt(folder, commit, hook)
+    if (hook.branches && branches.length === 0) return { ...NOTHING, told: entry.from }
+    const delivery: StatusDelivery = {
+      ...{ id: entry.delivery, event: 'status', hook, repository, status, previous_state: entry.from, branches },
+      ...(await this.#contentOf(folder, commit)),
+    }
+    return { deliveries: [delivery], told: status.state }
+  }
+
+  /** What is new of the branches whose tip it is: those that failed and had not, and the other way round. */
+  async #ofBranches(hook: HookRecord, { repository, delivery }: OutboxEntry, commit: ObjectId): Promise<Content> {
+    const { statuses: stored, outbox, repositories } = this.#dependencies
+    const folder = await repositories.find(repository)
+    const tips = await this.#branchesAt(folder, commit, hook)
+    if (tips.length === 0) return NOTHING
+    const coversContext = matcherOf(hook.contexts)
+    const statuses = (await stored.list(repository, commit)).filter(({ context }) => coversContext(context))
+    const state = combinedState(statuses.map((status) => status.state))
+    if (state === null || state === 'pending') return NOTHING
+    const known = await outbox.broken(hook.id, repository)
+    const event = state === 'failure' ? 'broken' : 'fixed'
+    const changed = tips.filter((name) => known.includes(name) === (event === 'fixed'))
+    const others = known.filter((name) => !changed.includes(name))
+    const broken = event === 'broken' ? [...others, ...changed].slice(-MAX_BROKEN) : others
+    if (!hook.events.includes(event)) return { ...NOTHING, broken }
+    const content = await this.#contentOf(folder, commit)
+    const shown = event === 'broken' ? statuses.filter(hasFailed) : statuses
+    const deliveries = changed.map((branch): BranchDelivery => ({
+      ...{ id: uuidOf(delivery, branch), event, hook, repository, branch, sha: commit.hex, statuses: shown },
+      ...content,
+    }))
+    return { deliveries, told: null, broken }
+  }
+
+  /** Branches whose tip a commit is, by their short names: of a hook on some branches, these alone. */
+  async #branchesAt(folder: Repository | undefined, { hex }: ObjectId, hook: HookRecord): Promise<string[]> {
+    if (!folder) return []
+    const matches = matcherOf(hook.branches)
+    try {
+      const list = await this.#dependencies.refLists.of(folder)
+      const { refs } = await list.page({
+        prefix: HEADS,
+        selects: ({ name, id }) => id === hex && matches(name.slice(HEADS.length)),
+        skip: 0,
+        limit: MAX_BRANCHES,
+      })
+      return refs.map(({ name }) => name.slice(HEADS.length))
+    } catch (error) {
+      if (error instanceof ServiceError) throw error
+      // Whatever is wrong with the repository, its statuses are as they are.
+      return []
+    }
+  }
+
+  async #contentOf(folder: Repository | undefined, { hex }: ObjectId): Promise<{ readonly commit?: DeliveredCommit }> {
+    if (!folder) return {}
+    try {
+      const [{ content }] = await this.#dependencies.contents.read(folder.directory, [{ id: hex }])
+      return { commit: content }
+    } catch {
+      return {}
+    }
+  }
+}
+
+/** A UUID for a branch, of one for all of them: the same whenever it is made. */
+function uuidOf(delivery: string, branch: string): string {
+  const hex = createHash('sha256').update(`${delivery} ${branch}`).digest('hex')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}
