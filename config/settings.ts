@@ -395,6 +395,52 @@ const table = [
     isOption: true,
   },
   {
+    key: 'hooks.secretFile',
+    environment: 'COMMIT_STATUS_HOOKS_SECRET_FILE',
+    default: './data/hooks.secret',
+    rule: { type: 'string', maxLength: 4096 },
+    meaning:
+      'file with the key that the secrets of webhooks are made of, for several machines the same; made when it is ' +
+      'needed; empty: there are no webhooks',
+    isOption: true,
+  },
+  {
+    key: 'hooks.allow',
+    environment: 'COMMIT_STATUS_HOOKS_ALLOW',
+    default: [],
+    rule: {
+      type: 'array',
+      items: { type: 'string', description: 'an IP address or a range, 10.0.0.0/8', format: 'address-or-cidr' },
+      maxItems: 1000,
+    },
+    meaning:
+      'addresses or CIDR ranges that webhooks may go to although they are link-local, of metadata services, ' +
+      'multicast, reserved or translated',
+    isOption: true,
+  },
+  {
+    key: 'mail.server',
+    environment: 'COMMIT_STATUS_MAIL_SERVER',
+    default: '',
+    rule: {
+      type: 'string',
+      description: 'an address with smtp:// or smtps://',
+      pattern: '^(?:smtps?://.+)?$',
+      maxLength: 2048,
+    },
+    meaning:
+      'SMTP server for mails to hooks of `mailto:`, ' + '`smtp://USER:PASSWORD@mail.example.com:587`; empty: no mails',
+    isOption: true,
+  },
+  {
+    key: 'mail.sender',
+    environment: 'COMMIT_STATUS_MAIL_SENDER',
+    default: '',
+    rule: { type: 'string', description: 'an address', pattern: '^(?:[^\\s@]+@[^\\s@]+)?$', maxLength: 320 },
+    meaning: 'address that mails are from',
+    isOption: true,
+  },
+  {
     key: 'metrics',
     environment: 'COMMIT_STATUS_METRICS',
     default: 'off',

@@ -4,13 +4,28 @@ import type { Tokens } from '../auth/tokens.js'
 import { AdministrationError } from '../errors.js'
 import type { Commits } from '../git/commits.js'
 import type { RepositoryFolder } from '../git/repository-folder.js'
+import type { HookSecrets, HookStore, Sender } from '../contracts/hooks.js'
+import type { Deliverer } from '../webhooks/deliverer.js'
 import { cancel, withSignal, type Task } from '../concurrency/task.js'
 import type { Clock } from '../contracts/clock.js'
 import type { Logger } from '../contracts/logger.js'
 import type { TokenRecord } from '../contracts/records.js'
+import type { StoreContents } from '../contracts/store-administration.js'
 import type { WholeStore } from '../contracts/store.js'
 import { limitsOf } from '../contracts/token-limits.js'
 import { audit, type Actor, type AuditedRepositories, type By } from './audit-log.js'
+
+/** What administration needs of hooks. */
+export interface HookAdministration {
+  readonly store: HookStore
+  readonly contents: StoreContents
+  readonly sender: Sender
+  readonly secrets: HookSecrets
+  /** Looks at the address of a receiver. @throws Error that says in words what is wrong with it */
+  readonly check: (address: string) => void
+  /** Who delivers, where that is this process. */
+  readonly deliverer?: Pick<Deliverer, 'wake' | 'log' | 'ping'>
+}
 
 /** What administration works on. */
 export interface AdministrationDependencies {
@@ -22,6 +37,8 @@ export interface AdministrationDependencies {
    * keep the sessions is not running.
    */
   readonly signIns?: { readonly sessions: Sessions; readonly address: () => string }
+  /** Absent where there are none. */
+  readonly hooks?: HookAdministration
   /** Whether rights come from the grants of the store; else the host has its own. */
   readonly hasGrants: boolean
   /** Present where a program of the git server tells rights: then grants count for nothing. */

@@ -3,8 +3,10 @@ import type { StoredStatus } from '../domain/commit-status.js'
 import type { TokenRecord, TokenUse } from '../contracts/records.js'
 import type { StoreCounts, StoreFindings } from '../contracts/store-administration.js'
 import type { TokenLimits } from '../contracts/token-limits.js'
+import type { HookAttempt, HookRecord } from '../contracts/hooks.js'
 import type { Task } from '../concurrency/task.js'
 import type { Actor } from './audit-log.js'
+import type { HookRequest } from './hook-arguments.js'
 import type { ReportedItem } from './reported-commits.js'
 import type { ImportCounts } from './store-import.js'
 import type { PruneCounts, PruneFinding, PruneRequest } from './store-prune.js'
@@ -12,6 +14,15 @@ import type { StoreStatistics } from './store-statistics.js'
 
 /** A token as it is listed: nothing in it opens anything. */
 export type ListedToken = Omit<TokenRecord & TokenUse, 'digest'>
+
+/** A hook as it is listed: without its secret, and of its address no more than the host: the rest may be one, too. */
+export interface ListedHook extends Omit<HookRecord, 'url' | 'secret'> {
+  /** `https://host/…` */
+  readonly receiver: string
+  /** How many deliveries wait, and since when. */
+  readonly waiting: number
+  readonly waiting_since?: string
+}
 
 /** A grant as it is listed. */
 export interface ListedGrant {
@@ -92,6 +103,24 @@ export interface Administration {
   createSignIn(user: string, by?: Actor): Promise<{ url: string; expires_at: string }>
   /** Ends the sessions and links of a user. @returns how many there were */
   endSignIns(user: string, by?: Actor): Promise<number>
+  /** Makes a hook. @returns with its secret, this once; `null`: the one that was given */
+  createHook(request: HookRequest, by?: Actor): Promise<{ secret: string | null } & ListedHook>
+  /** @param on `null`: every hook; else those on exactly that */
+  listHooks(on: string | null): Promise<ListedHook[]>
+  /** Removes a hook, and what waits for it. */
+  deleteHook(id: string, by?: Actor): Promise<void>
+  /** From now on what is for it is kept, and sent once it is resumed. */
+  pauseHook(id: string, by?: Actor): Promise<ListedHook>
+  /** Begins anew with one that was paused, stopped, or fails. */
+  resumeHook(id: string, by?: Actor): Promise<ListedHook>
+  /** Sends it a ping. */
+  testHook(id: string): Promise<HookAttempt>
+  /** The latest deliveries, the latest first: of the running service, else the last one that was written down. */
+  listDeliveries(id: string): Promise<HookAttempt[]>
+  /** Makes deliveries anew of statuses that were updated since then. @param since ISO 8601 */
+  resendDeliveries(id: string, since: string, by?: Actor): Task<{ readonly deliveries: number }>
+  /** Gives it another secret. @param secret `null`: one is made, and returned this once */
+  rotateSecret(id: string, secret: string | null, by?: Actor): Promise<{ secret: string | null }>
   grantAccess(on: string, user: string, access: string, by?: Actor): Promise<void>
   revokeAccess(on: string, user: string, by?: Actor): Promise<void>
   /** @param on `null`: every grant; `owner`: its repositories' grants too */

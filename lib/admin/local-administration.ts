@@ -1,5 +1,6 @@
 import type { AdministrationDependencies } from './administration-dependencies.js'
 import type { Administration } from './administration.js'
+import { hookAdministration } from './hook-administration.js'
 import { repositoryAdministration } from './repository-administration.js'
 import { storeAdministration } from './store-administration.js'
 import { tokenAdministration } from './token-administration.js'
@@ -8,6 +9,7 @@ import { tokenAdministration } from './token-administration.js'
 export function localAdministration(dependencies: AdministrationDependencies): Administration {
   return {
     ...tokenAdministration(dependencies),
+    ...hookAdministration(dependencies),
     ...repositoryAdministration(dependencies),
     ...storeAdministration(dependencies),
   }

@@ -41,6 +41,7 @@ import { PART_MILLISECONDS } from './guarded-call.js'
 import { guardLogger } from './guarded-parts.js'
 import { hostCalls } from './host-calls.js'
 import { openCompatibleApis } from './open-compatible-apis.js'
+import { openDeliverer, openSender } from './open-hooks.js'
 import { openPages, type StandAlonePages } from './open-pages.js'
 import { openDependencies, type Dependencies } from './open-dependencies.js'
 import type { RightsSetting } from './open-rights.js'
@@ -57,7 +58,7 @@ interface Overrides {
   readonly rights?: RightsSetting
   /** Pages with a way of ours to sign in. */
   readonly pages?: StandAlonePages
-  /** What links to sign in begin with. */
+  /** What links begin with: those to sign in, and those of webhooks. */
   readonly signInAddress?: () => string
   /** Whether the handler answers for measurements, too. */
   readonly servesMetrics?: boolean
@@ -154,7 +155,16 @@ export async function assemble(
   if (folder) void warnOfSkipped(folder, logger)
   const sessions = new Sessions(store.signIns ?? new MemorySignIns(), dependencies.clock)
   const hasLinks = standAlonePages !== undefined && 'linkCommand' in standAlonePages
+  const sending = openSender(options, {
+    ...{ ...dependencies, refs, pagesBase: options.pages?.base ?? '' },
+    address: () => publicUrl.replace(/\/+$/, '') || (signInAddress?.() ?? 'http://localhost'),
+  })
+  const hooks = sending && {
+    ...sending,
+    deliverer: await openDeliverer(sending, { ...dependencies, refLists, git, logger, meter, shares }),
+  }
   const administered = {
+    ...(hooks && { hooks }),
     ...administrationDependencies(options, dependencies, logger),
     ...{ audited, commits, stopping: stopping.signal },
     ...(hasLinks && signInAddress && { signIns: { sessions, address: signInAddress } }),
@@ -235,7 +245,7 @@ export async function assemble(
       (closing ??= (async () => {
         await watchers.close()
         feeds.close()
-        await Promise.all([inFlight.close(), stopCommands(), retention?.close()])
+        await Promise.all([inFlight.close(), stopCommands(), retention?.close(), hooks?.deliverer.close()])
         try {
           await tokens.close()
           await store.close()

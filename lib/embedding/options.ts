@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { MAX_TITLE, objectSchema, schemasOf, settings } from '../../config/settings.js'
 import type { RetentionRule } from '../admin/retention.js'
 import { isOfApi, leadsToApi } from '../http/api-paths.js'
-import { isTrustedProxy } from '../http/client-address.js'
+import { isAddressOrRange, isTrustedProxy } from '../http/client-address.js'
 import type { CompatibleApiName } from '../http/compatible/apis.js'
 import { isPathWithoutDoubleSlash } from '../http/public-address.js'
 import type { AccessPolicy } from '../contracts/access-policy.js'
@@ -77,6 +77,13 @@ export interface CommitStatusOptions {
    * of this is so. Default: `off`.
    */
   readonly retention?: 'off' | RetentionRule
+  /**
+   * Webhooks, where `store` is no part of the host: the file with the key that their secrets are made of, and addresses
+   * or ranges that they may go to besides. Default: none, and nothing is ever sent.
+   */
+  readonly hooks?: { readonly secretFile?: string; readonly allow?: readonly string[] }
+  /** Mails of webhooks: an SMTP server and the address that they are from. Default: none. */
+  readonly mail?: { readonly server?: string; readonly sender?: string }
   /** APIs of others that the handler answers too, each under paths of its own. Default: none. */
   readonly compatibleApis?: readonly CompatibleApiName[]
   /** Hosts, with a port or for every port, whose `/api/v1` is Gitea's. Default: none. */
@@ -125,6 +132,7 @@ const options = settings.filter(({ isOption }) => isOption)
 const values = new Schema<object>(objectSchema({ ...schemasOf(options, false), ...SWITCHES }, false), {
   formats: {
     'trusted-proxy': isTrustedProxy,
+    'address-or-cidr': isAddressOrRange,
     'path-without-//': isPathWithoutDoubleSlash,
     'store-address': isStoreAddress,
     'owner-name': isOwnerName,

@@ -52,7 +52,11 @@ export function coversEverybody(trustedProxies: readonly string[]): boolean {
 
 /** Whether `text` is an IP address, a CIDR range or `unix`. */
 export function isTrustedProxy(text: string): boolean {
-  if (text === UNIX) return true
+  return text === UNIX || isAddressOrRange(text)
+}
+
+/** Whether `text` is an IP address or a CIDR range. */
+export function isAddressOrRange(text: string): boolean {
   try {
     proxyaddr.compile(text)
     // A number with a leading zero is octal to some readers, and another address.

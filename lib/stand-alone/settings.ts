@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { objectSchema, schemasOf, settings, type Setting, type SettingValue } from '../../config/settings.js'
 import { errorMessage, SettingsError } from '../errors.js'
-import { isTrustedProxy } from '../http/client-address.js'
+import { isAddressOrRange, isTrustedProxy } from '../http/client-address.js'
 import type { RetentionRule } from '../admin/retention.js'
 import type { CompatibleApiName } from '../http/compatible/apis.js'
 import { isPathWithoutDoubleSlash } from '../http/public-address.js'
@@ -56,6 +56,10 @@ export interface Settings {
   }
   readonly cache: { readonly megabytes: number }
   readonly retention: 'off' | RetentionRule
+  /** The path is absolute, and empty where there are no webhooks. */
+  readonly hooks: { readonly secretFile: string; readonly allow: readonly string[] }
+  /** Texts are empty for what is not set. */
+  readonly mail: { readonly server: string; readonly sender: string }
   /** `off`, `main`, or the host and port that they are served on. */
   readonly metrics: string
   readonly logLevel: string
@@ -78,6 +82,7 @@ const valid = new Schema<Settings>(schema, {
   formats: {
     'listen-host': isListenHost,
     'trusted-proxy': isTrustedProxy,
+    'address-or-cidr': isAddressOrRange,
     'path-without-//': isPathWithoutDoubleSlash,
     'metrics-address': isMetricsAddress,
     'commit-url': isCommitUrl,
@@ -208,10 +213,13 @@ function merge(tree: Tree, from: Tree, folder: string, path: readonly string[] =
   }
 }
 
+/** Settings that are paths. */
+const PATHS = ['repositories', 'signIn.secretFile', 'hooks.secretFile']
+
 /** Makes the paths among the settings absolute. */
 function below<T>(folder: string, { key }: Setting, value: T): T | string {
   if (typeof value !== 'string' || value === '') return value
-  if (key === 'repositories' || key === 'signIn.secretFile') return resolve(folder, value)
+  if (PATHS.includes(key)) return resolve(folder, value)
   const prefix = PREFIXES.get(key)
   return prefix !== undefined && value.startsWith(prefix) && value !== prefix
     ? `${prefix}${resolve(folder, value.slice(prefix.length))}`

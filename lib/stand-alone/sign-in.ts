@@ -44,9 +44,13 @@ export async function ownPages({
 }
 
 /** What links to sign in begin with, for a command; `undefined` where people sign in otherwise, or not at all. */
-export function signInAddress({ pages, signIn, publicUrl, host, port }: Settings): string | undefined {
-  const url = socketPathOf(host) === undefined ? httpUrl(host, port) : host
-  return pages === 'on' && signIn.header === '' ? linkAddress(publicUrl, url) : undefined
+export function signInAddress(settings: Settings): string | undefined {
+  return settings.pages === 'on' && settings.signIn.header === '' ? serviceAddress(settings) : undefined
+}
+
+/** What links begin with, for a command. */
+export function serviceAddress({ publicUrl, host, port }: Settings): string {
+  return linkAddress(publicUrl, socketPathOf(host) === undefined ? httpUrl(host, port) : host)
 }
 
 /** What links begin with: at `publicUrl`, else at the URL where the service listens; a Unix socket is at localhost. */

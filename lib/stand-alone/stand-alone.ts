@@ -32,7 +32,7 @@ export async function startStandAlone(
   const { clock = systemClock, command, handed } = dependencies
   const logger = dependencies.logger ?? (await createLogger(settings.logLevel, process.stdout))
   const { repositories, topOwner, store, trustedProxies, tokenPrefix, authFailures, limits, cache } = settings
-  const { compatibleApis, giteaHosts, publicUrl, rights, retention } = settings
+  const { compatibleApis, giteaHosts, publicUrl, rights, retention, hooks, mail } = settings
   const metrics = settings.metrics !== 'off'
   const pages = await ownPages(settings)
   let url = ''
@@ -52,6 +52,8 @@ export async function startStandAlone(
     },
     cache,
     retention,
+    hooks,
+    mail,
     metrics,
     logger,
     clock,

@@ -50,3 +50,9 @@ export function afterFailure(
 export function stopped(hook: HookRecord, stopped_because: string, since: string): HookRecord {
   return { ...hook, state: 'stopped', stopped_because, behind_since: hook.behind_since ?? since }
 }
+
+/** A hook that goes on: with a fresh start. */
+export function resumed(hook: HookRecord): HookRecord {
+  const { failing_since: _since, attempts: _attempts, next_attempt_at: _next, stopped_because: _why, ...rest } = hook
+  return { ...rest, state: 'active' }
+}

@@ -15,6 +15,7 @@ import { completionCommand } from './commands/completion.js'
 import { doctorCommand } from './commands/doctor.js'
 import { followCommand } from './commands/follow.js'
 import { gateCommand } from './commands/gate.js'
+import { hookCommand } from './commands/hook.js'
 import { logCommand } from './commands/log.js'
 import { manualCommand } from './commands/manual.js'
 import { repoCommand } from './commands/repo.js'
@@ -69,6 +70,7 @@ export async function main(args: readonly string[], io: Io = process): Promise<v
     serveCommand,
     tokenCommand,
     accessCommand,
+    hookCommand,
     repoCommand,
     statusCommand,
     storeCommand,

@@ -14,6 +14,7 @@ const SETTINGS = 'etc/commit-status/settings.json'
 const FIRST_SETTINGS = {
   ...{ host: '127.0.0.1', port: 8080 },
   ...{ repositories: '/srv/git', store: 'level:/var/lib/commit-status/store', trustedProxies: [] },
+  hooks: { secretFile: '/var/lib/commit-status/hooks.secret' },
 }
 
 /** Where Debian's shells look for completions. */

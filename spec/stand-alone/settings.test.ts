@@ -42,6 +42,8 @@ const defaults: Settings = {
   },
   cache: { megabytes: 64 },
   retention: 'off',
+  hooks: { secretFile: '/srv/commit-status/data/hooks.secret', allow: [] },
+  mail: { server: '', sender: '' },
   metrics: 'off',
   logLevel: 'info',
 }
@@ -169,6 +171,10 @@ t.test('Every setting can be set in the file and in the environment', async (t) 
     'limits.closeSeconds': ['13', 13],
     'cache.megabytes': ['256', 256],
     retention: ['{"unchangedFor": "400d", "goneCommits": true}', { unchangedFor: '400d', goneCommits: true }],
+    'hooks.secretFile': ['/etc/hooks.secret', '/etc/hooks.secret'],
+    'hooks.allow': ['169.254.1.1, fd00::/8', ['169.254.1.1', 'fd00::/8']],
+    'mail.server': ['smtp://mail.example.com:587', 'smtp://mail.example.com:587'],
+    'mail.sender': ['ci@example.com', 'ci@example.com'],
     metrics: ['[::1]:9090', '[::1]:9090'],
     logLevel: ['silent', 'silent'],
   }
@@ -311,6 +317,10 @@ const bounds: [environment: string, accepted: string[], refused: string[]][] = [
       ...['{"unchangedFor": "100000d"}', '{"unchangedFor": 400}', '{"goneCommits": "yes"}', '{"olderThan": "400d"}'],
     ],
   ],
+  ['COMMIT_STATUS_HOOKS_SECRET_FILE', ['', '/etc/key', `/${'x'.repeat(4095)}`], [`/${'x'.repeat(4096)}`]],
+  ['COMMIT_STATUS_HOOKS_ALLOW', ['', '169.254.169.254', 'fe80::/10,10.0.0.1'], ['example.com', '10.0.0.0/33']],
+  ['COMMIT_STATUS_MAIL_SERVER', ['', 'smtp://mail', 'smtps://a:b@mail:465'], ['mail', 'http://mail', 'smtp://']],
+  ['COMMIT_STATUS_MAIL_SENDER', ['', 'ci@example.com'], ['ci', 'a b@example.com', '@']],
   [
     'COMMIT_STATUS_METRICS',
     ['off', 'main', '127.0.0.1:9090', '[::1]:9090', 'localhost:0'],

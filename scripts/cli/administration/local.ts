@@ -6,7 +6,7 @@ import { openAdministration } from '../../../lib/embedding/open-administration.j
 import { StoreUnavailable } from '../../../lib/errors.js'
 import { silentLogger, type Logger } from '../../../lib/contracts/logger.js'
 import type { GivenSettings } from '../../../lib/stand-alone/settings.js'
-import { signInAddress } from '../../../lib/stand-alone/sign-in.js'
+import { serviceAddress, signInAddress } from '../../../lib/stand-alone/sign-in.js'
 import { note, warn, type Io } from '../terminal/io.js'
 import { visible } from '../terminal/visible.js'
 import { changeLog, changesOnStandardError } from './change-log.js'
@@ -44,6 +44,7 @@ export async function withLocalAdministration<T>(
       storeLogger: onStandardError(io),
       stopping: signal,
       ...(address !== undefined && { signInAddress: address }),
+      serviceAddress: serviceAddress(given.settings),
     })
     if (isNew && elsewhere === undefined) note(io, `made the store ${settings.store}; no service uses it yet`)
     try {

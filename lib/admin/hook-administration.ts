@@ -1,0 +1,148 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import type { Task } from '../concurrency/task.js'
+import type { HookAttempt, HookRecord } from '../contracts/hooks.js'
+import { AdministrationError } from '../errors.js'
+import { resumed } from '../webhooks/hook-health.js'
+import {
+  logChange,
+  steered,
+  type AdministrationDependencies,
+  type HookAdministration,
+} from './administration-dependencies.js'
+import type { Administration, ListedHook } from './administration.js'
+import { checkHookId, checkSecret, checkTime, hookFields, type HookRequest } from './hook-arguments.js'
+import type { Actor } from './audit-log.js'
+import { resendDeliveries } from './hook-resend.js'
+
+/** How many hooks there may be; each costs something with every report that it is for. */
+const MAX_HOOKS = 100
+
+/** Hooks: who is sent what. */
+export function hookAdministration(dependencies: AdministrationDependencies) {
+  const { clock } = dependencies
+  const hooks = (): HookAdministration => {
+    if (dependencies.hooks) return dependencies.hooks
+    throw new AdministrationError(
+      dependencies.store.hooks
+        ? 'webhooks are off here: the setting hooks.secretFile is empty'
+        : 'this store keeps no webhooks: they need one of LevelDB',
+    )
+  }
+  const found = (id: string, hook: HookRecord | undefined): HookRecord => {
+    if (!hook) throw new AdministrationError(`there is no hook ${id}`)
+    return hook
+  }
+  const hookNamed = async (id: string): Promise<HookRecord> => found(id, await hooks().store.get(checkHookId(id)))
+  const waiting = async () => await hooks().store.outbox.waiting()
+  const change = async (id: string, by: Actor | undefined, what: string, to: (hook: HookRecord) => HookRecord) => {
+    const hook = found(id, await hooks().store.update(checkHookId(id), to))
+    logChange(dependencies, by, audited(hook), what)
+    hooks().deliverer?.wake(id)
+    return hook
+  }
+  return {
+    async createHook(request: HookRequest, by?: Actor): Promise<ListedHook & { secret: string | null }> {
+      const { store, secrets, check, deliverer } = hooks()
+      const fields = hookFields(request, check)
+      const known = await store.list()
+      if (known.length >= MAX_HOOKS)
+        throw new AdministrationError(`there are ${known.length} hooks, the most there may be`)
+      const hook: HookRecord = {
+        id: randomBytes(6).toString('hex'),
+        ...fields,
+        secret: request.secret === undefined ? { generation: 1 } : { given: checkSecret(request.secret) },
+        created_at: new Date(clock.now()).toISOString(),
+        by: by?.user ?? 'host',
+        state: 'active',
+      }
+      const { current } = secrets.of(hook, clock.now())
+      await store.add(hook)
+      logChange(dependencies, by, audited(hook), 'hook created')
+      deliverer?.wake(hook.id)
+      return { ...listed(hook, await waiting()), secret: request.secret === undefined ? current : null }
+    },
+
+    async listHooks(on: string | null): Promise<ListedHook[]> {
+      const counts = await waiting()
+      const found = (await hooks().store.list()).filter((hook) => on === null || hook.on === on)
+      return found.map((hook) => listed(hook, counts))
+    },
+
+    async deleteHook(id: string, by?: Actor): Promise<void> {
+      const hook = await hookNamed(id)
+      await hooks().store.remove(id)
+      logChange(dependencies, by, audited(hook), 'hook deleted')
+    },
+
+    async pauseHook(id: string, by?: Actor): Promise<ListedHook> {
+      const paused = (hook: HookRecord): HookRecord => {
+        if (hook.state === 'stopped')
+          throw new AdministrationError(`the hook ${id} is stopped: ${hook.stopped_because}`)
+        return { ...hook, state: 'paused' }
+      }
+      return listed(await change(id, by, 'hook paused', paused), await waiting())
+    },
+
+    async resumeHook(id: string, by?: Actor): Promise<ListedHook> {
+      return listed(await change(id, by, 'hook resumed', resumed), await waiting())
+    },
+
+    async testHook(id: string): Promise<HookAttempt> {
+      const hook = await hookNamed(id)
+      const { deliverer, sender } = hooks()
+      if (deliverer) return await deliverer.ping(hook)
+      const delivery = { id: randomUUID(), event: 'ping', hook } as const
+      const { kind: result, ...answer } = await sender.send(delivery, new AbortController().signal)
+      return { at: new Date(clock.now()).toISOString(), delivery: delivery.id, event: 'ping', result, ...answer }
+    },
+
+    async listDeliveries(id: string): Promise<HookAttempt[]> {
+      const { last } = await hookNamed(id)
+      const known = hooks().deliverer?.log(id) ?? []
+      return known.length > 0 || !last ? [...known] : [last]
+    },
+
+    async *resendDeliveries(id: string, since: string, by?: Actor): Task<{ readonly deliveries: number }> {
+      const [hook, from] = [await hookNamed(id), checkTime(since)]
+      const { store, contents, deliverer } = hooks()
+      if (hook.state === 'stopped') throw new AdministrationError(`the hook ${id} is stopped: hook resume comes first`)
+      const now = new Date(clock.now()).toISOString()
+      const made = yield* steered(dependencies, resendDeliveries(store, contents, hook, from, now))
+      logChange(dependencies, by, { ...audited(hook), since: from, ...made }, 'deliveries made again')
+      deliverer?.wake(id)
+      return made
+    },
+
+    async rotateSecret(id: string, secret: string | null, by?: Actor): Promise<{ secret: string | null }> {
+      const rotated_at = new Date(clock.now()).toISOString()
+      const given = secret === null ? undefined : { given: checkSecret(secret) }
+      const hook = await change(id, by, 'hook secret rotated', (hook) => ({
+        ...hook,
+        secret: given ?? {
+          generation: 'generation' in hook.secret ? hook.secret.generation + 1 : 1,
+          ...('generation' in hook.secret && { rotated_at }),
+        },
+      }))
+      return { secret: given ? null : hooks().secrets.of(hook, clock.now()).current }
+    },
+  } satisfies Partial<Administration>
+}
+
+function listed(
+  { url, secret: _, ...hook }: HookRecord,
+  waiting: ReadonlyMap<string, { readonly count: number; readonly since: string }>,
+): ListedHook {
+  const { count, since } = waiting.get(hook.id) ?? { count: 0, since: undefined }
+  return { ...hook, receiver: receiverOf(url), waiting: count, ...(since !== undefined && { waiting_since: since }) }
+}
+
+/** What the audit log says of a hook: of its address no more than lists do. */
+function audited({ id, on, url, format, events, contexts, states, branches }: HookRecord): object {
+  return { hook: id, on, receiver: receiverOf(url), format, events, contexts, states, branches }
+}
+
+/** Of an address what is no secret: of a mail all, else the host. */
+function receiverOf(address: string): string {
+  const { protocol, host } = new URL(address)
+  return host === '' ? address : `${protocol}//${host}/…`
+}

@@ -1,0 +1,287 @@
+import { createServer, type IncomingMessage } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import t, { type Test } from 'tap'
+import { runTask } from '../../lib/concurrency/task.js'
+import type { Administration } from '../../lib/admin/administration.js'
+import type { State } from '../../lib/domain/commit-status.js'
+import { AdministrationError, ArgumentError } from '../../lib/errors.js'
+import { silentLogger } from '../../lib/contracts/logger.js'
+import { completeStatuses } from '../../lib/embedding/complete-store.js'
+import { openAdministration } from '../../lib/embedding/open-administration.js'
+import { LevelStore } from '../../lib/store/level/level-store.js'
+import { embed } from '../fixtures/embedded.js'
+import { makeRepositoryWithCommit } from '../fixtures/git.js'
+import { administrationOn } from '../fixtures/local-administration.js'
+import { ModelStore } from '../fixtures/model-store.js'
+import { until } from '../fixtures/within.js'
+
+interface Received {
+  readonly headers: IncomingMessage['headers']
+  readonly body: Record<string, unknown>
+}
+
+/** A receiver of webhooks on a port of its own. */
+async function receiver(t: Test) {
+  const received: Received[] = []
+  const answer = { status: 204 }
+  const server = createServer((request, response) => {
+    void text(request).then((body) => {
+      received.push({ headers: request.headers, body: JSON.parse(body) as Record<string, unknown> })
+      response.writeHead(answer.status).end()
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return { received, answer, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/secret/path` }
+}
+
+/** A service that delivers, with a repository. */
+async function world(t: Test) {
+  const lines: Record<string, unknown>[] = []
+  const note = (facts: object, msg: string): void => void lines.push({ ...facts, msg })
+  const logger = { debug: note, info: note, warn: note, error: note }
+  const at = t.testdir({})
+  const hosted = await embed(t, {
+    hooks: { secretFile: join(at, 'hooks.secret') },
+    publicUrl: 'https://status.example.com/',
+    metrics: true,
+    logger,
+  })
+  const { sha } = await makeRepositoryWithCommit(hosted.repositories, 'alice/hello', { public: true })
+  const { service } = hosted
+  const report = async (context: string, state: State = 'success'): Promise<void> => {
+    await service.report('alice/hello', sha, { context, state })
+  }
+  return { ...hosted, ...(await receiver(t)), lines, sha, report, administration: service.administration }
+}
+
+const request = (url: string, more: object = {}) => ({ on: 'alice/hello', url, format: 'github', ...more })
+
+t.test('A webhook is made, tested, told of statuses, listed and deleted', async (t) => {
+  const { administration, url, received, report, sha, lines, service } = await world(t)
+  const { secret, ...made } = await administration.createHook(request(url), { user: 'root', uid: 0 })
+  t.match(secret, /^whsec_/)
+  t.match(made, { on: 'alice/hello', receiver: /^http:\/\/127\.0\.0\.1:\d+\/…$/, events: ['status'], waiting: 0 })
+  t.match(await administration.testHook(made.id), { event: 'ping', result: 'ok', status: 204 })
+  await report('ci', 'failure')
+  await until(() => received.length === 2)
+  t.match(received[1], {
+    headers: { 'x-github-event': 'status', 'x-hub-signature-256': /^sha256=/ },
+    body: { sha, state: 'failure', context: 'ci', commit: { sha }, branches: [{ name: 'main' }] },
+  })
+  t.match(
+    String((received[1]?.body['repository'] as Record<string, unknown>)['html_url']),
+    /^https:\/\/status\.example/,
+  )
+  await until(async () => (await administration.listDeliveries(made.id)).length === 2)
+  t.match(await administration.listDeliveries(made.id), [{ event: 'status', result: 'ok' }, { event: 'ping' }])
+  t.match(await administration.listHooks(null), [{ id: made.id, state: 'active' }])
+  t.strictSame(await administration.listHooks('bob/x'), [])
+  t.match((await service.metrics?.())?.text, /^commit_status_webhook_hooks\{state="active"\} 1$/m)
+  t.match((await service.metrics?.())?.text, /^commit_status_webhook_deliveries_total\{result="ok"\} 2$/m)
+  await administration.deleteHook(made.id)
+  t.strictSame(await administration.listHooks(null), [])
+  t.match(lines, [
+    { by: { user: 'root', uid: 0 }, hook: made.id, on: 'alice/hello', msg: 'audit: hook created' },
+    { by: 'host', hook: made.id, msg: 'audit: hook deleted' },
+  ])
+  t.notMatch(JSON.stringify(lines), /secret\/path|whsec_/)
+})
+
+t.test('What is for a webhook that is paused waits until it is resumed', async (t) => {
+  const { administration, url, received, report, lines } = await world(t)
+  const { id } = await administration.createHook(request(url, { on: 'alice/*' }))
+  t.match(await administration.pauseHook(id), { state: 'paused' })
+  await report('ci')
+  t.match(await administration.listHooks('alice/*'), [{ waiting: 1, waiting_since: /^\d{4}-/ }])
+  t.equal(received.length, 0)
+  t.match(await administration.resumeHook(id), { state: 'active' })
+  await until(() => received.length === 1)
+  t.match(lines.slice(1), [
+    { hook: id, msg: 'audit: hook paused' },
+    { hook: id, msg: 'audit: hook resumed' },
+  ])
+})
+
+t.test('A webhook that was stopped is resumed, and what it missed is made again', async (t) => {
+  const { administration, url, received, answer, report, lines } = await world(t)
+  const { id } = await administration.createHook(request(url, { on: '*', events: ['status', 'broken'] }))
+  answer.status = 410
+  await report('first')
+  await until(async () => (await administration.listHooks(null))[0]?.state === 'stopped')
+  await report('second', 'failure')
+  const [stopped] = await administration.listHooks(null)
+  t.match(stopped, { stopped_because: /410/, behind_since: /Z$/ })
+  await t.rejects(administration.pauseHook(id), AdministrationError)
+  await t.rejects(resend(administration, id, '2026-01-01'), { name: 'AdministrationError', message: /hook resume/ })
+  answer.status = 204
+  const { behind_since: since = '' } = await administration.resumeHook(id)
+  const before = received.length
+  t.strictSame(await resend(administration, id, '2999-01-01'), { deliveries: 0 })
+  t.match(await administration.listHooks(null), [{ behind_since: since }])
+  t.strictSame(await resend(administration, id, since), { deliveries: 3 })
+  await until(() => received.length === before + 3)
+  t.strictSame(
+    new Set(received.slice(before).map(({ body }) => body['context'] ?? body['action'])),
+    new Set(['first', 'second', 'broken']),
+  )
+  t.match(await administration.listHooks(null), [{ behind_since: undefined }])
+  t.match(lines.at(-1), { hook: id, since, deliveries: 3, msg: 'audit: deliveries made again' })
+})
+
+t.test('No more is made again than may wait', async (t) => {
+  const store = await LevelStore.open(t.testdir({}))
+  t.teardown(async () => await store.close())
+  const administration = administrationOn(store, { hooks: hooksOn(store) })
+  const { id } = await administration.createHook(request('http://127.0.0.1:1/'))
+  await administration.pauseHook(id)
+  const many = { length: 10_001 }
+  store.contents.pages = async function* () {
+    const repository = { owner: 'alice', name: 'hello', full: 'alice/hello', escaped: 'alice/hello' }
+    const status = { id: 'x', sha: 'c'.repeat(40), state: 'success', description: null, target_url: null } as const
+    const at = { created_at: '2031-01-31T12:00:00.000Z', updated_at: '2031-01-31T12:00:00.000Z' }
+    const statuses = Array.from(many, (_, index) => ({
+      repository,
+      status: { ...status, ...at, context: `c${index}` },
+    }))
+    yield await Promise.resolve({ statuses, share: undefined })
+  }
+  await t.rejects(resend(administration, id, '2031-01-01'), { message: /more than 10000 .* take a later time/ })
+  t.match(await administration.listHooks(null), [{ waiting: 0 }])
+})
+
+t.test('A secret can be dictated, and is rotated', async (t) => {
+  const { administration, url, received } = await world(t)
+  const dictated = 'dictated-by-the-receiver'
+  const given = await administration.createHook(request(url, { secret: dictated }))
+  t.equal(given.secret, null)
+  const made = await administration.createHook(request(url))
+  const rotated = await administration.rotateSecret(made.id, null)
+  t.match(rotated.secret, /^whsec_/)
+  t.not(rotated.secret, made.secret)
+  await administration.testHook(made.id)
+  t.match(received[0]?.headers['webhook-signature'], /^v1,\S+ v1,\S+$/, 'the one before is good for a day')
+  t.strictSame(await administration.rotateSecret(made.id, dictated), { secret: null })
+  t.match(await administration.rotateSecret(given.id, null), { secret: /^whsec_/ })
+})
+
+t.test('What is wrong is said', async (t) => {
+  const { administration, url } = await world(t)
+  const wrong: [more: object, message: RegExp][] = [
+    [{ on: 'alice' }, /no repository name/],
+    [{ on: '-/*' }, /no repository name/],
+    [{ url: 'ftp://x' }, /http or https/],
+    [{ url: 'http://169.254.169.254/' }, /hooks.allow does not name it/],
+    [{ url: `${url}${'x'.repeat(2048)}` }, /2048 characters/],
+    [{ url: 'mailto:a@example.com' }, /mail\.server is not set/],
+    [{ format: 'xml' }, /no format "xml": it is one of github, chat, text/],
+    [{ events: ['push'] }, /no event "push"/],
+    [{ events: [] }, /one event at least/],
+    [{ states: ['red'] }, /no state "red"/],
+    [{ contexts: [] }, /1 to 100 contexts/],
+    [{ branches: Array.from({ length: 101 }, () => 'x') }, /1 to 100 branches/],
+    [{ contexts: [''] }, /"" is no pattern/],
+    [{ secret: 'short' }, /16 to 256 characters/],
+  ]
+  for (const [more, message] of wrong)
+    await t.rejects(administration.createHook(request(url, more)), { name: 'ArgumentError', message })
+  const { id } = await administration.createHook(
+    request(url, { contexts: ['ci/*'], branches: ['main'], states: ['failure', 'failure'] }),
+  )
+  t.match(await administration.listHooks(null), [{ contexts: ['ci/*'], branches: ['main'], states: ['failure'] }])
+  await t.rejects(administration.deleteHook('..'), ArgumentError)
+  await t.rejects(administration.rotateSecret(id, 'short'), ArgumentError)
+  await t.rejects(resend(administration, id, 'soon'), ArgumentError)
+  const missing = { name: 'AdministrationError', message: 'there is no hook none' }
+  await t.rejects(administration.deleteHook('none'), missing)
+  await t.rejects(Promise.all([administration.pauseHook('none')]), missing)
+  await t.rejects(Promise.all([administration.testHook('none')]), missing)
+  for (let hooks = 1; hooks < 100; hooks++) await administration.createHook(request(url, { on: 'bob/x' }))
+  await t.rejects(administration.createHook(request(url)), { message: /there are 100 hooks/ })
+})
+
+t.test('A mail is for what becomes of branches', async (t) => {
+  const { service } = await embed(t, {
+    hooks: { secretFile: join(t.testdir({}), 'hooks.secret') },
+    mail: { server: 'smtp://127.0.0.1:1', sender: 'ci@example.com' },
+  })
+  const made = await service.administration.createHook(request('mailto:alice@example.com'))
+  t.match(made, { receiver: 'mailto:alice@example.com', events: ['broken', 'fixed'] })
+  const statuses = request('mailto:alice@example.com', { events: ['status'] })
+  await t.rejects(service.administration.createHook(statuses), { message: /broken and fixed alone/ })
+})
+
+t.test('Where there are no webhooks, that is said', async (t) => {
+  const { service } = await embed(t)
+  await t.rejects(service.administration.listHooks(null), { message: /the setting hooks\.secretFile is empty/ })
+  const model = new ModelStore()
+  const administration = administrationOn(Object.assign(model, { statuses: completeStatuses(model.statuses) }))
+  await t.rejects(administration.listHooks(null), { message: /this store keeps no webhooks/ })
+})
+
+t.test('Without a service webhooks are made, listed and tested all the same', async (t) => {
+  const { url, received, answer } = await receiver(t)
+  const folder = t.testdir({ repositories: {} })
+  const settings = {
+    ...{ repositories: join(folder, 'repositories'), topOwner: 'git', store: `level:${join(folder, 'store')}` },
+    ...{ tokenPrefix: 'cst', limits: { tokens: 1 }, hooks: { secretFile: join(folder, 'hooks.secret') } },
+  }
+  const { administration, close } = await openAdministration(settings, { auditLogger: silentLogger })
+  t.teardown(close)
+  const { id } = await administration.createHook(request(url), { user: 'alice' })
+  t.match(await administration.listHooks(null), [{ id, by: 'alice', waiting: 0 }])
+  t.strictSame(await administration.listDeliveries(id), [])
+  answer.status = 500
+  t.match(await administration.testHook(id), { event: 'ping', result: 'failed', status: 500, delivery: /-/ })
+  t.equal(received.length, 1)
+  await administration.pauseHook(id)
+})
+
+t.test('The last delivery is known after a start', async (t) => {
+  const store = await LevelStore.open(t.testdir({}))
+  t.teardown(async () => await store.close())
+  const administration = administrationOn(store, { hooks: hooksOn(store) })
+  const { id } = await administration.createHook(request('http://127.0.0.1:1/'))
+  const last = {
+    at: '2031-01-31T12:00:00.000Z',
+    delivery: 'x',
+    event: 'status',
+    result: 'ok',
+    milliseconds: 1,
+  } as const
+  await store.hooks.update(id, (hook) => ({ ...hook, last: { ...last, reason: 'the answer was 200' } }))
+  t.match(await administration.listDeliveries(id), [last])
+})
+
+t.test('Webhooks on a repository go where it goes', async (t) => {
+  const { administration, service, url, received, repositories, sha } = await world(t)
+  const { id } = await administration.createHook(request(url))
+  await makeRepositoryWithCommit(repositories, 'bob/x', { public: true })
+  await service.renameRepository('alice/hello', 'bob/x')
+  await service.report('bob/x', sha, { context: 'ci', state: 'success' })
+  await until(() => received.length > 0)
+  t.match(received, [{ body: { name: 'bob/x' } }])
+  await service.deleteRepository('bob/x')
+  t.notOk((await administration.listHooks(null)).some((hook) => hook.id === id))
+})
+
+function hooksOn(store: LevelStore) {
+  return {
+    store: store.hooks,
+    contents: store.contents,
+    sender: { send: async () => await Promise.reject(new Error('nothing is sent here')) },
+    secrets: { of: () => ({ current: 'x' }) },
+    check: () => undefined,
+  }
+}
+
+async function resend(administration: Administration, id: string, since: string) {
+  return await runTask(administration.resendDeliveries(id, since), () => undefined)
+}

@@ -1,0 +1,70 @@
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { CommandPlace } from '../fixtures/command.js'
+
+const DONE = { status: 0, stdout: '', stderr: '' }
+
+async function receiver(t: Test, answer: { status: number }): Promise<string> {
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => response.writeHead(answer.status).end())
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/a/secret`
+}
+
+t.test('A webhook is made, tested, listed, paused, resumed, rotated and deleted', async (t) => {
+  const answer = { status: 200 }
+  const url = await receiver(t, answer)
+  const place = new CommandPlace(t.testdir())
+  const made = await place.run(['hook', 'create', 'alice/*', url, '--states', 'failure', '--contexts', 'ci/*'])
+  const [words = '', secret = ''] = made.stdout.trimEnd().split('\n')
+  t.match(secret, /^whsec_\S+$/, 'alone on the last line')
+  const id = /^Hook (\S+) on alice\/\* to http:\/\/127\.0\.0\.1:\d+\/…\. Its secret is shown/.exec(words)?.[1] ?? ''
+  const listed = await place.run(['hook', 'list'])
+  t.match(listed.stdout, /^ID +ON +RECEIVER +FORMAT +EVENTS +STATE +WAITING +ONLY\n/)
+  t.match(listed.stdout, new RegExp(`${id} +alice/\\* +http://127.0.0.1:\\d+/… +github +status +active +0 +contexts`))
+  t.match(listed.stdout, 'contexts: ci/*; states: failure')
+  t.strictSame(await place.run(['hook', 'list', '*']), DONE)
+  t.strictSame(await place.run(['hook', 'log', id]), DONE)
+  t.match(await place.run(['hook', 'test', id]), { status: 0, stdout: /ping +ok +200 / })
+  answer.status = 500
+  t.match(await place.run(['hook', 'test', id, '--json']), { status: 1, stdout: /"result":"failed","status":500/ })
+  t.strictSame(await place.run(['hook', 'pause', id]), DONE)
+  t.match((await place.run(['hook', 'list', 'alice/*'])).stdout, / paused /)
+  t.strictSame(await place.run(['hook', 'resume', id]), DONE)
+  t.match(await place.run(['hook', 'resend', id, '--since', '1d']), { status: 0, stdout: '0 deliveries\n' })
+  const rotated = await place.run(['hook', 'rotate', id])
+  t.match(rotated.stdout, /^whsec_\S+\n$/)
+  t.notMatch(rotated.stdout, secret)
+  t.strictSame(await place.run(['hook', 'delete', id]), DONE)
+  t.match(await place.run(['hook', 'delete', id]), { status: 1, stderr: `commit-status: there is no hook ${id}\n` })
+})
+
+t.test('The receiver may dictate the secret, in a file', async (t) => {
+  const place = new CommandPlace(t.testdir())
+  const file = join(place.folder, 'secret')
+  writeFileSync(file, 'dictated-by-the-receiver\n')
+  const made = await place.run(['hook', 'create', '*', 'https://ci.example.com/x', '--secret-file', file, '--json'])
+  const { id, secret } = JSON.parse(made.stdout) as { id: string; secret: string | null }
+  t.equal(secret, null)
+  t.strictSame(await place.run(['hook', 'rotate', id, '--secret-file', file]), DONE)
+  t.match(await place.run(['hook', 'create', '*', 'https://ci.example.com/x', '--secret-file', file]), {
+    stdout: /^Hook \S+ on \* to https:\/\/ci\.example\.com\/…\.\n$/,
+  })
+  t.match(await place.run(['hook', 'rotate', id, '--secret-file', join(place.folder, 'none')]), {
+    status: 2,
+    stderr: /the secret cannot be read/,
+  })
+  t.match(await place.run(['hook', 'create', '*', 'ftp://x']), { status: 2, stderr: /http or https/ })
+  t.match(await place.run(['hook', 'create', '*', 'https://x', '--events', 'x']), { status: 2, stderr: /no event "x"/ })
+  t.match(await place.run(['hook', 'resend', id]), { status: 2, stderr: /--since/ })
+})
