@@ -1,7 +1,7 @@
 import type { BranchDelivery, DeliveredCommit, PingDelivery, StatusDelivery } from '../contracts/hooks.js'
 import type { StoredStatus } from '../domain/commit-status.js'
 import type { Addresses } from '../http/compatible/api.js'
-import { commitPageUrl, timeOf, toSecond } from '../http/compatible/formats.js'
+import { commitPageUrl, segment, timeOf, toSecond } from '../http/compatible/formats.js'
 import { commitObject, commitPlace, fullRepositoryObject, personObject } from '../http/compatible/github-objects.js'
 import { nameNumber, reportNumber } from '../http/compatible/numbers.js'
 import type { VisibleRepository } from '../service/repository-access.js'
@@ -93,6 +93,7 @@ export function branchBody(addresses: Addresses, told: ToldRepository, delivery:
 /** The event `push`. */
 export function pushBody(addresses: Addresses, told: ToldRepository, push: ToldPush) {
   const { ref, before, after, forced, commits, head, pusher } = push
+  const repository = toldRepository(addresses, told)
   const compare = `${addresses.root}/${told.found.name.full}/compare/${before}...${after}`
   const toldPushed = (commit: PushedCommit) => pushedCommit(addresses, told, commit)
   return {
@@ -106,7 +107,8 @@ export function pushBody(addresses: Addresses, told: ToldRepository, push: ToldP
     compare,
     commits: commits.slice(-MAX_COMMITS).map(toldPushed),
     head_commit: head ? toldPushed(head) : null,
-    repository: toldRepository(addresses, told),
+    // Of a push it is that of the page: Jenkins finds the jobs of a repository by it.
+    repository: { ...repository, url: repository.html_url },
     pusher: { name: pusher, email: null, login: pusher, username: pusher },
     sender: toldPerson(addresses, pusher),
     compare_url: compare,
@@ -115,9 +117,9 @@ export function pushBody(addresses: Addresses, told: ToldRepository, push: ToldP
 }
 
 /** The event `ping`: nothing has happened. */
-export function pingBody({ base }: Addresses, { hook }: PingDelivery) {
+export function pingBody(addresses: Addresses, { hook }: PingDelivery) {
   const number = hookNumber(hook.id)
-  const url = `${base}/hooks/${number}`
+  const url = `${addresses.base}/hooks/${number}`
   const time = toSecond(hook.created_at)
   return {
     zen: 'What was told is told once more when it was not heard.',
@@ -135,6 +137,8 @@ export function pingBody({ base }: Addresses, { hook }: PingDelivery) {
       ping_url: `${url}/pings`,
       deliveries_url: `${url}/deliveries`,
     },
+    organization: toldOwner(addresses, hook.on.replace(/\/.*/, '')),
+    sender: toldPerson(addresses, hook.by),
   }
 }
 
@@ -154,6 +158,26 @@ function toldRepository(addresses: Addresses, { found, defaultBranch, born }: To
     topics: [],
     visibility: repository.private ? 'private' : 'public',
     custom_properties: {},
+  }
+}
+
+/** An owner as an organization of GitHub, which each repository may be of. */
+function toldOwner(addresses: Addresses, login: string) {
+  const { id, avatar_url } = personObject(addresses, login)
+  const url = `${addresses.base}/orgs/${segment(login)}`
+  return {
+    login,
+    id,
+    node_id: `organization:${login}`,
+    url,
+    repos_url: `${url}/repos`,
+    events_url: `${url}/events`,
+    hooks_url: `${url}/hooks`,
+    issues_url: `${url}/issues`,
+    members_url: `${url}/members{/member}`,
+    public_members_url: `${url}/public_members{/member}`,
+    avatar_url,
+    description: null,
   }
 }
 

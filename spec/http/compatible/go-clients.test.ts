@@ -2,12 +2,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { runClient } from '../../fixtures/debian-client.js'
+import { goEnvironment, runClient } from '../../fixtures/debian-client.js'
 import { hostCommit } from '../../fixtures/hosted-commit.js'
 import { missing } from '../../fixtures/program.js'
-
-/** Debian's sources are for GOPATH, without modules, and nothing is fetched. */
-const environment = { GO111MODULE: 'off', GOPATH: '/usr/share/gocode', GOFLAGS: '-p=2', CGO_ENABLED: '0' }
 
 const GITHUB = `package main
 
@@ -158,7 +155,7 @@ async function linesOf(t: Test, source: string): Promise<string[]> {
   const { service, sha, token } = await hostCommit(t, { private: true })
   writeFileSync(join(service.folder, 'main.go'), source)
   const command = ['go', 'run', 'main.go', service.url, token, sha]
-  const { code, stdout, stderr } = await runClient(service.folder, command, environment)
+  const { code, stdout, stderr } = await runClient(service.folder, command, goEnvironment)
   t.equal(code, 0, stderr)
   return stdout.trimEnd().split('\n')
 }
