@@ -18,6 +18,13 @@ export interface MailSenderDependencies {
   readonly pages: string
 }
 
+interface SentMail {
+  /** The id of the delivery. */
+  readonly id: string
+  /** Milliseconds since 1970 UTC. */
+  readonly at: number
+}
+
 type MailDelivery = BranchDelivery | PingDelivery
 
 /** How long everything about a mail may take. */
@@ -36,8 +43,8 @@ export class MailSender implements Sender {
   readonly #server: string
   readonly #milliseconds: number
   #transport: ReturnType<typeof transportTo> | undefined
-  /** When the last mail of a branch was sent, in milliseconds since 1970. */
-  readonly #sent = new LRUCache<string, number>({ max: MAX_BRANCHES })
+  /** The last mail of a branch. */
+  readonly #sent = new LRUCache<string, SentMail>({ max: MAX_BRANCHES })
 
   constructor(
     { server, sender }: MailSettings,
@@ -58,7 +65,10 @@ export class MailSender implements Sender {
 
   async #result(delivery: Delivery, stopped: AbortSignal): Promise<Omit<DeliveryResult, 'milliseconds'>> {
     if (delivery.event === 'status') return { kind: 'refused', reason: 'mails are sent of broken and fixed alone' }
-    const wait = this.#secondsToWait(delivery)
+    const last = this.#sent.get(branchOf(delivery))
+    // Others of the same commit had to wait, or it could not be noted that it is told.
+    if (last?.id === delivery.id) return { kind: 'ok', reason: 'the mail server has taken it before' }
+    const wait = last ? this.#secondsToWait(last) : 0
     if (wait > 0)
       return { kind: 'later', retryAfterSeconds: wait, reason: 'the last mail of the branch was just before' }
     const late = AbortSignal.timeout(this.#milliseconds)
@@ -92,15 +102,14 @@ export class MailSender implements Sender {
     })
   }
 
-  #secondsToWait(delivery: MailDelivery): number {
-    const last = this.#sent.get(branchOf(delivery))
-    if (last === undefined) return 0
+  #secondsToWait({ at }: SentMail): number {
     // A clock that was set back makes nobody wait for longer.
-    return Math.min(Math.ceil(BRANCH_SECONDS - (this.#dependencies.clock.now() - last) / 1000), BRANCH_SECONDS)
+    return Math.min(Math.ceil(BRANCH_SECONDS - (this.#dependencies.clock.now() - at) / 1000), BRANCH_SECONDS)
   }
 
   #remember(delivery: MailDelivery): void {
-    if (delivery.event !== 'ping') this.#sent.set(branchOf(delivery), this.#dependencies.clock.now())
+    if (delivery.event !== 'ping')
+      this.#sent.set(branchOf(delivery), { id: delivery.id, at: this.#dependencies.clock.now() })
   }
 }
 
