@@ -1,9 +1,10 @@
 import type { Clock } from '../contracts/clock.js'
 import type { HookSecrets, Sender } from '../contracts/hooks.js'
+import { StartError } from '../errors.js'
 import type { Addresses } from '../http/compatible/api.js'
 import { AddressPolicy, RefusedAddress } from './address-policy.js'
 import { HttpClient } from './http-client.js'
-import { mailAddresses } from './mail-addresses.js'
+import { isMailAddress, mailAddresses } from './mail-addresses.js'
 import { MailSender, type MailSettings } from './mail-sender.js'
 import { DerivedSecrets } from './secrets.js'
 import type { ToldRepositories } from './told-repositories.js'
@@ -38,10 +39,14 @@ export interface Sending {
   readonly check: (address: string) => void
 }
 
-/** Puts together what sends: over HTTP, and as mails to addresses of `mailto:`. */
+/**
+ * Puts together what sends: over HTTP, and as mails to addresses of `mailto:`.
+ * @throws StartError for settings of mails that cannot be meant
+ */
 export function openSending(settings: SendingSettings, dependencies: SendingDependencies): Sending {
   const { allow, secretFile, mail } = settings
   const { addresses, clock } = dependencies
+  if (mail) checkMail(mail)
   const policy = new AddressPolicy(allow)
   const secrets = new DerivedSecrets(secretFile)
   const webhooks = new WebhookSender({ ...dependencies, client: new HttpClient(policy, clock), secrets })
@@ -63,6 +68,13 @@ const NO_MAILS = 'mails are not sent here: mail.server is not set'
 
 const noMails: Sender = {
   send: async () => await Promise.resolve({ kind: 'refused', milliseconds: 0, reason: NO_MAILS }),
+}
+
+/** Without the server's address in a message: it may hold a password. */
+function checkMail({ server, sender }: MailSettings): void {
+  if (!/^smtps?:\/\/./.test(server) || !URL.canParse(server))
+    throw new StartError('mail.server must be smtp:// or smtps:// and a host')
+  if (!isMailAddress(sender)) throw new StartError('mail.sender must be the address that mails are from')
 }
 
 function isMail(address: string): boolean {

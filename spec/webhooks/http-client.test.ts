@@ -1,13 +1,18 @@
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { AddressPolicy } from '../../lib/webhooks/address-policy.js'
 import { deferred } from '../../lib/concurrency/deferred.js'
 import { HttpClient } from '../../lib/webhooks/http-client.js'
 import { tlsFront } from '../fixtures/debian-client.js'
 import { freePort } from '../fixtures/free-port.js'
+import { missing } from '../fixtures/program.js'
 import { receiver } from '../fixtures/receiver.js'
 
+const noTls = await missing('openssl')
 const NOON = Date.parse('2026-01-31T12:00:00Z')
 const never = new AbortController().signal
 const message = { headers: { 'Content-Type': 'text/plain', 'X-More': 'ü' }, body: Buffer.from('Grüße') }
@@ -141,9 +146,22 @@ t.test('A service that stops breaks off', async (t) => {
   t.match(await clientWith().post(url, message, stop.signal), { kind: 'failed', reason: /the service stops/ })
 })
 
-t.test('A certificate that nobody vouches for is refused', async (t) => {
+t.test('A certificate is good for its name alone, and where somebody vouches for it', { skip: noTls }, async (t) => {
   const { url, received } = await receiver(t)
-  const { host } = await tlsFront(t, url)
+  const { host, authority } = await tlsFront(t, url)
   t.match(await post(`https://${host}/`), { kind: 'failed', reason: 'self-signed certificate' })
   t.equal(received.length, 0)
+  // Which certificates a process believes is said to it when it starts.
+  const program = fileURLToPath(new URL('../fixtures/post-process.ts', import.meta.url))
+  const other = host.replace('localhost', 'other.example')
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['--import=./spec/loader/register.js', program, `https://${host}/`, `https://${other}/secret`],
+    { env: { ...process.env, NODE_EXTRA_CA_CERTS: authority } },
+  )
+  const [good, bad] = stdout.split('\n')
+  t.match(JSON.parse(good ?? ''), { kind: 'ok', status: 204 })
+  t.match(JSON.parse(bad ?? ''), { kind: 'failed', reason: /other\.example.* not in the cert's altnames/ })
+  t.notMatch(bad, /secret/)
+  t.equal(received.length, 1)
 })

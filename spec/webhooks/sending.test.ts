@@ -38,6 +38,21 @@ t.test('Without a mail server no mail is sent', async (t) => {
   t.throws(() => check('mailto:alice@example.com'), { name: 'RefusedAddress', message: reason })
 })
 
+t.test('Mails that nobody could send are refused at the start', async (t) => {
+  const mail = { server: 'smtp://ci:secret@mail.example.com', sender: 'ci@example.com' }
+  t.doesNotThrow(() => sendingWith(t, { mail }))
+  for (const server of ['smtp://', 'http://ci:secret@mail.example.com', 'smtp://ci:secret@mail.example.com:secret', ''])
+    t.throws(() => sendingWith(t, { mail: { ...mail, server } }), {
+      name: 'StartError',
+      message: 'mail.server must be smtp:// or smtps:// and a host',
+    })
+  for (const sender of ['', 'ci', 'CI <ci@example.com>'])
+    t.throws(() => sendingWith(t, { mail: { ...mail, sender } }), {
+      name: 'StartError',
+      message: 'mail.sender must be the address that mails are from',
+    })
+})
+
 t.test('An address is looked at before there is a hook for it', async (t) => {
   const mail = { server: 'smtp://localhost', sender: 'ci@example.com' }
   const { check } = sendingWith(t, { mail, allow: ['169.254.0.0/16'] })
