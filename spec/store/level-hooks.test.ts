@@ -67,6 +67,16 @@ t.test('What noted something before the database failed is told after it was ope
   t.equal((await hooks.outbox.waiting()).get('a')?.count, 2)
 })
 
+t.test('What has gone while it waited is not taken, and holds up nothing behind it', async (t) => {
+  const { database, hooks, statuses } = await opened(t)
+  await statuses.save(hello, commit, reportOf('ci'), 0)
+  await database.write([{ type: 'del', key }])
+  t.strictSame(await hooks.outbox.claim('a', 10), [])
+  t.equal((await hooks.outbox.waiting()).get('a')?.count ?? 0, 0)
+  await statuses.save(hello, commit, reportOf('ci'), 1)
+  t.match(await hooks.outbox.claim('a', 10), [{ subject: `${commit.hex}/ci` }])
+})
+
 t.test('What cannot be read is not taken, and can be taken later', async (t) => {
   const { database, hooks, statuses } = await opened(t)
   await statuses.save(hello, commit, reportOf('ci'), 0)
