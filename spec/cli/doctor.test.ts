@@ -165,7 +165,7 @@ t.test('Of a file with every setting, only what is not as by default is named', 
   mkdirSync(dirname(place.usualSettings))
   cpSync(fileURLToPath(new URL('../../config/settings.example.json', import.meta.url)), place.usualSettings)
   const { stdout } = await place.run(['doctor'])
-  const named = 'port \\(\\w+\\), repositories \\(\\w+\\), store \\(\\w+\\)'
+  const named = 'port \\(\\w+\\), repositories \\(\\w+\\), store \\(\\w+\\), hooks\\.secretFile \\(\\w+\\)'
   t.match(stdout, new RegExp(`^ok +settings +${place.usualSettings}: ${named}; all else is as by default$`, 'm'))
 })
 

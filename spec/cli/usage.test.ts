@@ -18,6 +18,8 @@ const commands = [
     'access check',
     'access list',
   ],
+  'hook',
+  ...['create', 'list', 'log', 'test', 'delete', 'pause', 'resume', 'resend', 'rotate'].map((name) => `hook ${name}`),
   ...[
     'repo',
     'repo list',
@@ -35,7 +37,7 @@ const commands = [
   ...['store stats', 'store export', 'store import', 'store prune', 'store verify', 'store backup', 'store migrate'],
   ...['gate', 'log', 'follow', 'sign-in', 'doctor', 'completion', 'manual'],
 ]
-const groups = ['token', 'access', 'repo', 'status', 'store']
+const groups = ['token', 'access', 'hook', 'repo', 'status', 'store']
 
 t.test('Every command has --help on standard output, which ends well', async (t) => {
   const place = new CommandPlace(t.testdir())

@@ -84,9 +84,10 @@ t.test('Every command works against the store of a host that runs', async (t) =>
 
   const documented = await commandsOf(place)
   t.strictSame(
-    documented.filter((command) => !ran.has(command)),
+    documented.filter((command) => !ran.has(command) && !command.startsWith('hook ')),
     // The inner ones speak HTTP like any client; people sign in to pages of the host in its way, and a doctor looks
     // at a server of its own. The last two are made from the commands alone.
+    // A host has no webhooks unless it asks for them.
     ['set-up', 'serve', ...['status wait', 'gate', 'log', 'follow', 'sign-in', 'doctor'], 'completion', 'manual'],
     'no command is left out',
   )
