@@ -16,10 +16,12 @@ const run = promisify(execFile)
 t.test('The sample settings file is read, and has every setting with its default, but for the folders', async (t) => {
   const read = (file?: string) =>
     readSettings({ environment: {}, home: '/', directory: process.cwd(), ...(file !== undefined && { file }) })
+  const defaults = read()
   t.strictSame(read('config/settings.example.json'), {
-    ...read(),
+    ...defaults,
     repositories: '/srv/git',
     store: 'level:/var/lib/commit-status/store',
+    hooks: { ...defaults.hooks, secretFile: '/var/lib/commit-status/hooks.secret' },
   })
   const keysOf = (tree: object, path = ''): string[] =>
     Object.entries(tree).flatMap(([name, value]: [string, unknown]) =>
