@@ -95,6 +95,17 @@ t.test('A webhook is made, tested, told of statuses, listed and deleted', async 
   t.notMatch(JSON.stringify(lines), /secret\/path|whsec_/)
 })
 
+t.test('Where nobody has said what the address of the service is, links lead to this machine', async (t) => {
+  const at = t.testdir({})
+  const { service, repositories } = await embed(t, { hooks: { secretFile: join(at, 'hooks.secret') } })
+  const { sha } = await makeRepositoryWithCommit(repositories, 'alice/hello', { public: true })
+  const { received, url } = await receiver(t)
+  await service.administration.createHook(request(url))
+  await service.report('alice/hello', sha, { context: 'ci', state: 'success' })
+  await until(() => received.length === 1)
+  t.match(received[0]?.body, { repository: { html_url: /^http:\/\/localhost\// } })
+})
+
 t.test('What is for a webhook that is paused waits until it is resumed', async (t) => {
   const { administration, url, received, report, lines } = await world(t)
   const { id } = await administration.createHook(request(url, { on: 'alice/*' }))
