@@ -85,7 +85,7 @@ export async function assemble(
     partMilliseconds = PART_MILLISECONDS,
     rights,
     pages: standAlonePages,
-    signInAddress,
+    signInAddress = () => (options.publicUrl ?? '').replace(/\/+$/, '') || 'http://localhost',
     servesMetrics = false,
   }: Overrides = {},
 ): Promise<Assembled> {
@@ -157,7 +157,7 @@ export async function assemble(
   const hasLinks = standAlonePages !== undefined && 'linkCommand' in standAlonePages
   const sending = openSender(options, {
     ...{ ...dependencies, refs, pagesBase: options.pages?.base ?? '' },
-    address: () => publicUrl.replace(/\/+$/, '') || (signInAddress?.() ?? 'http://localhost'),
+    address: signInAddress,
   })
   const hooks = sending && {
     ...sending,
@@ -167,7 +167,7 @@ export async function assemble(
     ...(hooks && { hooks }),
     ...administrationDependencies(options, dependencies, logger),
     ...{ audited, commits, stopping: stopping.signal },
-    ...(hasLinks && signInAddress && { signIns: { sessions, address: signInAddress } }),
+    ...(hasLinks && { signIns: { sessions, address: signInAddress } }),
     changed: () => {
       watchers.anyChanged()
     },
