@@ -1,5 +1,6 @@
 import { realpathSync, statSync, type BigIntStats, type Stats } from 'node:fs'
 import { realpath, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { SyncWhileFast } from '../concurrency/sync-while-fast.js'
 import { quickStat, undefinedFor } from './stat.js'
 
@@ -16,13 +17,14 @@ export class PacedFiles {
 
   /** `undefined` where nothing is (ENOENT). Rejects where that cannot be told. */
   async stat(path: string): Promise<Stats | undefined> {
-    const sync = (): Stats | undefined => statSync(path, { throwIfNoEntry: false })
+    const sync = (): Stats | undefined => statSync(path, { throwIfNoEntry: false }) ?? nothingAt(path)
     return await this.#pace.call(sync, () => quickStat(path).catch(undefinedFor('ENOENT')))
   }
 
   /** As `stat`, with times to the nanosecond. */
   async exactStat(path: string): Promise<BigIntStats | undefined> {
-    const sync = (): BigIntStats | undefined => statSync(path, { bigint: true, throwIfNoEntry: false })
+    const sync = (): BigIntStats | undefined =>
+      statSync(path, { bigint: true, throwIfNoEntry: false }) ?? nothingAt(path)
     return await this.#pace.call(sync, () => stat(path, { bigint: true }).catch(undefinedFor('ENOENT')))
   }
 
@@ -33,4 +35,15 @@ export class PacedFiles {
       () => realpath(path),
     )
   }
+}
+
+/** Proves it: to newer Node.js nothing is below a file either, which is an error to the system (ENOTDIR). */
+function nothingAt(path: string): undefined {
+  if (statSync(dirname(path), { throwIfNoEntry: false })?.isDirectory()) return undefined
+  try {
+    statSync(path)
+  } catch (error) {
+    undefinedFor('ENOENT')(error)
+  }
+  return undefined
 }

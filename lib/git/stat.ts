@@ -10,9 +10,9 @@ export function isAbsence(error: unknown): boolean {
 }
 
 /** Handles the rejection of a look: these errors mean that there is nothing. */
-export function undefinedFor(...codes: string[]): (error: NodeJS.ErrnoException) => undefined {
+export function undefinedFor(...codes: string[]): (error: unknown) => undefined {
   return (error) => {
-    if (error.code === undefined || !codes.includes(error.code)) throw error
+    if (!(error instanceof Error && 'code' in error && codes.includes(String(error.code)))) throw error
     return undefined
   }
 }

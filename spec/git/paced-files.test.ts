@@ -14,6 +14,7 @@ for (const [disk, makePace] of Object.entries({ fast: () => new SyncWhileFast(),
     t.equal((await files.exactStat(file))?.mtimeNs, statSync(file, { bigint: true }).mtimeNs)
     t.equal(await files.stat(join(folder, 'nothing')), undefined)
     t.equal(await files.exactStat(join(folder, 'nothing')), undefined)
+    t.equal(await files.stat(join(folder, 'nothing', 'below')), undefined)
     mkdirSync(join(folder, 'folder'))
     symlinkSync('folder', join(folder, 'link'))
     t.equal(await files.realpath(join(folder, 'link')), await files.realpath(join(folder, 'folder')))
