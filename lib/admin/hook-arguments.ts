@@ -3,6 +3,7 @@ import { STATES } from '../domain/commit-status.js'
 import { isOwnerName } from '../domain/repository-name.js'
 import { isPattern, PATTERN_RULE } from '../domain/verdict/pattern.js'
 import { ArgumentError, errorMessage } from '../errors.js'
+import { isMailto } from '../webhooks/mail-addresses.js'
 import { checkRepository, ID } from './arguments.js'
 
 /** What an admin asks for with a new hook. */
@@ -35,7 +36,7 @@ export function hookFields(
 ): Pick<HookRecord, 'on' | 'url' | 'format' | 'events' | 'contexts' | 'states' | 'branches'> {
   const { contexts, states, branches } = request
   const url = checkUrl(request.url, check)
-  const isMail = /^mailto:/i.test(url)
+  const isMail = isMailto(url)
   const events = oneOfEach('event', EVENTS, request.events ?? (isMail ? ['broken', 'fixed'] : ['status']))
   if (isMail && events.includes('status'))
     throw new ArgumentError('a mail is sent for the events broken and fixed alone')

@@ -6,6 +6,11 @@ const MAX_ADDRESSES = 20
 /** Printable ASCII that needs no quotes, and a host. */
 const ADDRESS = /^[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[a-z\d][a-z\d.-]{0,252}$/i
 
+/** Whether a hook has its deliveries mailed. */
+export function isMailto(address: string): boolean {
+  return /^mailto:/i.test(address)
+}
+
 /** Whether a text is the address of somebody to whom, or from whom, a mail can be. */
 export function isMailAddress(text: string): boolean {
   return ADDRESS.test(text)

@@ -4,7 +4,7 @@ import { StartError } from '../errors.js'
 import type { Addresses } from '../http/compatible/api.js'
 import { AddressPolicy, RefusedAddress } from './address-policy.js'
 import { HttpClient } from './http-client.js'
-import { isMailAddress, mailAddresses } from './mail-addresses.js'
+import { isMailAddress, isMailto, mailAddresses } from './mail-addresses.js'
 import { MailSender, type MailSettings } from './mail-sender.js'
 import { DerivedSecrets } from './secrets.js'
 import type { ToldRepositories } from './told-repositories.js'
@@ -53,11 +53,11 @@ export function openSending(settings: SendingSettings, dependencies: SendingDepe
   const mails = mail ? new MailSender(mail, { clock, pages: addresses.pages }) : noMails
   return {
     sender: {
-      send: async (delivery, signal) => await (isMail(delivery.hook.url) ? mails : webhooks).send(delivery, signal),
+      send: async (delivery, signal) => await (isMailto(delivery.hook.url) ? mails : webhooks).send(delivery, signal),
     },
     secrets,
     check: (address) => {
-      if (!isMail(address)) policy.parse(address)
+      if (!isMailto(address)) policy.parse(address)
       else if (mail) mailAddresses(address)
       else throw new RefusedAddress(NO_MAILS)
     },
@@ -75,8 +75,4 @@ function checkMail({ server, sender }: MailSettings): void {
   if (!/^smtps?:\/\/./.test(server) || !URL.canParse(server))
     throw new StartError('mail.server must be smtp:// or smtps:// and a host')
   if (!isMailAddress(sender)) throw new StartError('mail.sender must be the address that mails are from')
-}
-
-function isMail(address: string): boolean {
-  return /^mailto:/i.test(address)
 }
