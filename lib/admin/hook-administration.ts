@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import type { Task } from '../concurrency/task.js'
 import type { HookAttempt, HookRecord } from '../contracts/hooks.js'
 import { AdministrationError } from '../errors.js'
+import { attemptOf } from '../webhooks/delivery-log.js'
 import { resumed } from '../webhooks/hook-health.js'
 import {
   logChange,
@@ -92,8 +93,7 @@ export function hookAdministration(dependencies: AdministrationDependencies) {
       const { deliverer, sender } = hooks()
       if (deliverer) return await deliverer.ping(hook)
       const delivery = { id: randomUUID(), event: 'ping', hook } as const
-      const { kind: result, ...answer } = await sender.send(delivery, new AbortController().signal)
-      return { at: new Date(clock.now()).toISOString(), delivery: delivery.id, event: 'ping', result, ...answer }
+      return attemptOf(delivery, await sender.send(delivery, new AbortController().signal), clock)
     },
 
     async listDeliveries(id: string): Promise<HookAttempt[]> {

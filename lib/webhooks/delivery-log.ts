@@ -16,12 +16,11 @@ export class DeliveryLog {
     this.#meter = meter
   }
 
-  note({ id: delivery, event, hook }: Delivery, result: DeliveryResult): HookAttempt {
-    const { kind, status, milliseconds, reason } = result
-    const at = new Date(this.#clock.now()).toISOString()
-    const attempt = { at, delivery, event, result: kind, ...(status !== undefined && { status }), milliseconds, reason }
-    this.#meter.deliveryTried(kind, milliseconds / 1000)
-    this.#attempts.set(hook.id, [...(this.#attempts.get(hook.id) ?? []).slice(1 - MAX_KEPT), attempt])
+  note(delivery: Delivery, result: DeliveryResult): HookAttempt {
+    const attempt = attemptOf(delivery, result, this.#clock)
+    const { id } = delivery.hook
+    this.#meter.deliveryTried(result.kind, result.milliseconds / 1000)
+    this.#attempts.set(id, [...(this.#attempts.get(id) ?? []).slice(1 - MAX_KEPT), attempt])
     return attempt
   }
 
@@ -33,6 +32,16 @@ export class DeliveryLog {
   forget(hook: string): void {
     this.#attempts.delete(hook)
   }
+}
+
+/** What is kept of a delivery that was tried just now. */
+export function attemptOf(
+  { id: delivery, event }: Delivery,
+  { kind: result, status, milliseconds, reason }: DeliveryResult,
+  clock: Clock,
+): HookAttempt {
+  const at = new Date(clock.now()).toISOString()
+  return { at, delivery, event, result, ...(status !== undefined && { status }), milliseconds, reason }
 }
 
 /** Measures what waits for hooks, and how they do. */
