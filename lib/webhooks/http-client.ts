@@ -3,6 +3,7 @@ import { request as httpsRequest } from 'node:https'
 import type { Clock } from '../contracts/clock.js'
 import type { DeliveryResult } from '../contracts/hooks.js'
 import { errorMessage } from '../errors.js'
+import { retryAfterMilliseconds } from '../http/retry-after.js'
 import { RefusedAddress, type AddressPolicy } from './address-policy.js'
 
 /** What is sent. */
@@ -80,10 +81,11 @@ export class HttpClient {
     }
   }
 
-  /** A number of seconds, or a time. */
   #retryAfter(text = ''): number | undefined {
-    const seconds = /^\d+$/.test(text) ? Number(text) : Math.ceil((Date.parse(text) - this.#clock.now()) / 1000)
-    return Number.isNaN(seconds) ? undefined : Math.min(Math.max(seconds, 0), RETRY_AFTER_SECONDS)
+    const milliseconds = retryAfterMilliseconds(text, this.#clock.now())
+    return milliseconds === undefined
+      ? undefined
+      : Math.min(Math.max(Math.ceil(milliseconds / 1000), 0), RETRY_AFTER_SECONDS)
   }
 }
 

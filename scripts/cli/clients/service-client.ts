@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import getRawBody from 'raw-body'
 import { catalogue, errorMessage } from '../../../lib/errors.js'
+import { retryAfterMilliseconds } from '../../../lib/http/retry-after.js'
 import { visible } from '../terminal/visible.js'
 import { certificateAdvice } from './certificate.js'
 import { ServiceNotReached } from './report-failure.js'
@@ -158,12 +159,9 @@ export function isRefusal({ status }: RequestFailed): boolean {
   return status !== undefined && [400, 401, 403, 404, 422].includes(status)
 }
 
-/** What `Retry-After` says, in seconds or as a date (RFC 9110, 10.2.3), as milliseconds from now. */
+/** How many milliseconds an answer asks to wait. */
 export function retryAfter({ headers }: ServiceAnswer): number {
-  const value = headers.get('retry-after')
-  if (value === null) return 0
-  const time = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now()
-  return Number.isNaN(time) ? 0 : Math.max(0, time)
+  return Math.max(0, retryAfterMilliseconds(headers.get('retry-after') ?? '', Date.now()) ?? 0)
 }
 
 /** A text of the service, so long and no longer, as it may be shown on a terminal. */
