@@ -4,7 +4,7 @@ import { PostgresServer } from '../fixtures/postgres.js'
 import { makeRepositoryOf, realisticReport } from './data.js'
 import { Load, type LoadResult } from './load.js'
 import { command, ServerProcess } from './processes.js'
-import { median, type Case, type Row, type Setting } from './setting.js'
+import { ended, median, type Case, type Ending, type Row, type Setting } from './setting.js'
 
 const REPOSITORIES = 32
 const COMMITS = 100
@@ -21,12 +21,7 @@ export const citusCase: Case = {
       setting.tell(`  ${isCitusMissing}`)
       return []
     }
-    const ends: (() => unknown)[] = []
-    try {
-      return await measure(setting, ends)
-    } finally {
-      for (const end of ends.toReversed()) await end()
-    }
+    return await ended(async (ending) => await measure(setting, ending))
   },
 }
 
@@ -36,8 +31,7 @@ interface Side {
   readonly token: string
 }
 
-async function measure(setting: Setting, ends: (() => unknown)[]): Promise<Row[]> {
-  const ending = { teardown: (end: () => unknown) => ends.push(end) }
+async function measure(setting: Setting, ending: Ending): Promise<Row[]> {
   const repositories = join(setting.folder, `repositories-${REPOSITORIES}-${COMMITS}`)
   const made = await Promise.all(
     Array.from(
@@ -49,7 +43,7 @@ async function measure(setting: Setting, ends: (() => unknown)[]): Promise<Row[]
     const token = (await command({ repositories, store }, 'token', 'create', 'alice')).split('\n').at(-1) ?? ''
     const service = async (): Promise<ServerProcess> => await ServerProcess.service({ repositories, store })
     const services = await Promise.all([service(), service()])
-    ends.push(async () => await Promise.all(services.map(async (service) => await service.end())))
+    ending.teardown(async () => await Promise.all(services.map(async (service) => await service.end())))
     return { services, token }
   }
   const plain = await side(await (await PostgresServer.start(ending, SETTINGS)).database())

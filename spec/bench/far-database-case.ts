@@ -4,7 +4,7 @@ import { PostgresServer } from '../fixtures/postgres.js'
 import { makeRepositoryOf } from './data.js'
 import { Load } from './load.js'
 import { command, ServerProcess } from './processes.js'
-import type { Case, Row, Setting } from './setting.js'
+import { ended, type Case, type Ending, type Row, type Setting } from './setting.js'
 
 const COMMITS = 100
 
@@ -17,17 +17,11 @@ const WARM_SECONDS = 2
 export const farDatabaseCase: Case = {
   name: `PostgreSQL ${MILLISECONDS} ms away`,
   async run(setting) {
-    const ends: (() => unknown)[] = []
-    try {
-      return await measure(setting, ends)
-    } finally {
-      for (const end of ends.toReversed()) await end()
-    }
+    return await ended(async (ending) => await measure(setting, ending))
   },
 }
 
-async function measure(setting: Setting, ends: (() => unknown)[]): Promise<Row[]> {
-  const ending = { teardown: (end: () => unknown) => ends.push(end) }
+async function measure(setting: Setting, ending: Ending): Promise<Row[]> {
   const server = await PostgresServer.start(ending)
   const near = await server.database()
   const repositories = join(setting.folder, `repositories-${COMMITS}`)
@@ -36,7 +30,7 @@ async function measure(setting: Setting, ends: (() => unknown)[]): Promise<Row[]
   const token = (await command({ repositories, store: near }, 'token', 'create', 'alice')).split('\n').at(-1) ?? ''
   const { url: store } = await FarDatabase.of(ending, server, near, MILLISECONDS)
   const service = await ServerProcess.service({ repositories, store })
-  ends.push(async () => await service.end())
+  ending.teardown(async () => await service.end())
   const authorization = { Authorization: `Bearer ${token}` }
   const lists = commits.map((sha) => ({
     method: 'GET' as const,

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { SAVE } from '../../lib/store/postgres/save-reports.js'
 import { COLUMNS } from '../../lib/store/postgres/status-columns.js'
 import { binary, PostgresServer, sql } from '../fixtures/postgres.js'
-import type { Case, Row, Setting } from './setting.js'
+import { ended, type Case, type Ending, type Row, type Setting } from './setting.js'
 import { makeRepositoryOf, realisticReport, type MadeRepository } from './data.js'
 import { Load, type LoadRequest } from './load.js'
 import { command, ServerProcess } from './processes.js'
@@ -24,20 +24,17 @@ const COUNTED_MILLISECONDS = 500
 export const postgresCase: Case = {
   name: 'PostgreSQL',
   async run(setting) {
-    const ends: (() => unknown)[] = []
-    try {
-      return await measure(setting, ends)
-    } finally {
-      for (const end of ends.toReversed()) await end()
-    }
+    return await ended(async (ending) => await measure(setting, ending))
   },
 }
 
-async function measure(setting: Setting, ends: (() => unknown)[]): Promise<Row[]> {
-  const server = await PostgresServer.start(
-    { teardown: (end) => ends.push(end) },
-    { fsync: 'on', full_page_writes: 'on', autovacuum: 'on', shared_buffers: '512MB' },
-  )
+async function measure(setting: Setting, ending: Ending): Promise<Row[]> {
+  const server = await PostgresServer.start(ending, {
+    fsync: 'on',
+    full_page_writes: 'on',
+    autovacuum: 'on',
+    shared_buffers: '512MB',
+  })
   const store = await server.database()
   const repositories = join(setting.folder, `repositories-${COMMITS}`)
   const repository = await makeRepositoryOf(repositories, 'alice/hello', COMMITS)

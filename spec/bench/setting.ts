@@ -52,6 +52,22 @@ export interface Case {
   run(setting: Setting): Promise<Row[]>
 }
 
+/** What a case starts, and ends when it is over. */
+export interface Ending {
+  /** Those that were begun last are ended first. */
+  readonly teardown: (end: () => unknown) => unknown
+}
+
+/** Ends whatever a measurement has begun, however that went. */
+export async function ended<T>(measure: (ending: Ending) => Promise<T>): Promise<T> {
+  const ends: (() => unknown)[] = []
+  try {
+    return await measure({ teardown: (end) => ends.push(end) })
+  } finally {
+    for (const end of ends.toReversed()) await end()
+  }
+}
+
 export function median(values: readonly number[]): number {
   return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? NaN
 }
