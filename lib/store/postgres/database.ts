@@ -12,7 +12,7 @@ const LONG_MILLISECONDS = 60_000
 const DEADLINE_MILLISECONDS = 5_000
 
 /** How long a statement may take at a server that asks others: it says itself that they do not answer. */
-const SHARD_MILLISECONDS = STATEMENT_MILLISECONDS - 500
+const SHARD_MILLISECONDS = STATEMENT_MILLISECONDS - 1_000
 
 /** The longest wait while the database is known not to do its work. */
 const FAIL_FAST_MILLISECONDS = 1_000
