@@ -2,20 +2,17 @@ import type { RecentStatuses } from '../../contracts/store.js'
 import type { State } from '../../domain/commit-status.js'
 import type { RepositoryName } from '../../domain/repository-name.js'
 import type { Statement } from './connection.js'
-import type { PostgresDatabase, RetryPolicy } from './database.js'
+import type { PostgresDatabase } from './database.js'
 import { versionOf } from './repository-versions.js'
 import { COLUMNS, type StatusRow } from './status-columns.js'
 import { fromRow, repositoryKey, repositoryText } from './status-rows.js'
 
-/** Reads all rows of the repository: an index would be one more write of each report. */
+/** Reads all rows of the repository, in the time of any statement: an index would be one more write of each report. */
 const RECENT: Statement = {
   name: 'recent-statuses',
   text: `SELECT ${COLUMNS}, previous_state FROM commit_status.statuses
 WHERE repository = $1 AND updated_at >= $2 ORDER BY updated_at DESC LIMIT $3`,
 }
-
-/** Of a repository with millions of statuses. */
-const PATIENCE = { milliseconds: 20_000, statementMilliseconds: 20_000 } satisfies RetryPolicy
 
 /** The statuses of a repository that were updated last, the latest first. */
 export async function recentStatuses(
@@ -28,7 +25,6 @@ export async function recentStatuses(
   const version = await versionOf(database, repository)
   const asked = [repositoryKey(repository), since, max]
   const rows = await database.query<StatusRow & { previous_state: State | null }>(RECENT, asked, {
-    ...PATIENCE,
     repositories: [repositoryText(repository)],
   })
   return {
