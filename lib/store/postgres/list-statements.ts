@@ -43,8 +43,16 @@ FROM unnest($1::bytea[], $2::bytea[]) WITH ORDINALITY AS c (in_repository, commi
  */
 export const DIGESTS_OVER_SHARDS: Statement = {
   name: 'digests-over-shards',
-  text: `SELECT s.repository, s.sha, ${digestExpression('s')} AS digest FROM commit_status.statuses AS s
+  text: `SELECT s.repository, s.sha, ${digestExpression('s')} AS digest, count(*)::int AS contexts
+FROM commit_status.statuses AS s
 WHERE s.repository = ANY ($1::bytea[]) AND s.sha = ANY ($2::bytea[]) GROUP BY s.repository, s.sha`,
+}
+
+/** The statuses of commits with these ids in these repositories, on all their shards. */
+export const LISTS_OVER_SHARDS: Statement = {
+  name: 'lists-over-shards',
+  text: `SELECT repository, ${COLUMNS} FROM commit_status.statuses
+WHERE repository = ANY ($1::bytea[]) AND sha = ANY ($2::bytea[]) ORDER BY context LIMIT $3::int`,
 }
 
 /** Rows that are read at a time. */

@@ -13,14 +13,13 @@ import {
   type StatusText,
 } from '../../domain/status-list.js'
 import { batchLoader, groupedLoader, type BatchLoader } from './batch-loader.js'
+import { FEW_ROWS, NO_STATUS, type AskedList, type CommitKey, type FoundRows } from './asked-list.js'
 import type { PostgresDatabase, Snapshot } from './database.js'
 import { ListCache, type CacheEntry } from './list-cache.js'
-import { DIGESTS, DIGESTS_OVER_SHARDS, LISTS, LISTS_OF_ONE, PAGE, PAGE_OF, PAGE_ROWS } from './list-statements.js'
+import { DIGESTS, LISTS, LISTS_OF_ONE, PAGE, PAGE_OF, PAGE_ROWS } from './list-statements.js'
+import { digestsOverShards, listsOverShards } from './lists-over-shards.js'
 import type { StatusRow } from './status-columns.js'
 import { fromRow, repositoryKey, repositoryText } from './status-rows.js'
-
-/** The most rows of a list that is read together with others. One with more is read by itself. */
-const FEW_ROWS = 100
 
 /** Lists of more rows than that which are read into memory at a time; those that wait do so for milliseconds. */
 const MAX_READS = 4
@@ -32,6 +31,8 @@ const MAX_LARGE_LISTS = 8
 export class PostgresLists {
   readonly #database: PostgresDatabase
   readonly #lists: Pick<BatchLoader<AskedList, FoundRows>, 'load'>
+  /** Where they are on several shards: those of all that can be read together. */
+  readonly #together: BatchLoader<AskedList, FoundRows | undefined> | undefined
   readonly #cache: ListCache
   readonly #reads = new Semaphore(MAX_READS, Infinity)
   readonly #largeLists = new Semaphore(MAX_LARGE_LISTS, 0)
@@ -41,6 +42,7 @@ export class PostgresLists {
     this.#database = database
     this.#cache = new ListCache(cacheBytes, meter)
     const find = async (keys: readonly AskedList[]): Promise<(asked: AskedList) => FoundRows> => await this.#find(keys)
+    if (database.isSharded) this.#together = batchLoader(async (lists) => await listsOverShards(database, lists))
     this.#lists = database.isSharded ? groupedLoader(find, ({ repository }) => repository.escaped) : batchLoader(find)
   }
 
@@ -86,7 +88,10 @@ export class PostgresLists {
   }
 
   async digests(commits: readonly CommitKey[]): Promise<readonly (string | undefined)[]> {
-    if (this.#database.isSharded) return await this.#digestsOverShards(commits)
+    if (this.#database.isSharded) {
+      const digestOf = await digestsOverShards(this.#database, commits)
+      return commits.map((commit) => digestOf(commit)?.digest)
+    }
     const rows = await this.#database.query<{ at: string; digest: string | null }>(DIGESTS, [
       commits.map(({ repository }) => repositoryKey(repository)),
       commits.map(({ commit }) => Buffer.from(commit.hex, 'hex')),
@@ -94,25 +99,6 @@ export class PostgresLists {
     const digests = new Map(rows.map(({ at, digest }) => [Number(at), digest]))
     // PostgreSQL counts from 1.
     return commits.map((_, index) => digests.get(index + 1) ?? '')
-  }
-
-  /** `undefined` for commits whose shard is away. */
-  async #digestsOverShards(commits: readonly CommitKey[]): Promise<readonly (string | undefined)[]> {
-    const names = [...new Set(commits.map(({ repository }) => repositoryText(repository)))]
-    const there = new Set(await this.#database.usable(names))
-    const asked = commits.filter(({ repository }) => there.has(repositoryText(repository)))
-    const rows = await this.#database.query<{ repository: Buffer; sha: Buffer; digest: string }>(
-      DIGESTS_OVER_SHARDS,
-      [[...there].map((name) => Buffer.from(name)), asked.map(({ commit }) => Buffer.from(commit.hex, 'hex'))],
-      { repositories: [...there] },
-    )
-    const digests = new Map(
-      rows.map(({ repository, sha, digest }) => [`${repository.toString()}${sha.toString('hex')}`, digest]),
-    )
-    return commits.map(({ repository, commit }) => {
-      const name = repositoryText(repository)
-      return there.has(name) ? (digests.get(`${name}${commit.hex}`) ?? '') : undefined
-    })
   }
 
   async *scan(repository: RepositoryName, commit?: ObjectId): AsyncGenerator<StoredStatus> {
@@ -132,7 +118,9 @@ export class PostgresLists {
 
   async #ask(list: CommitKey, cached?: CacheEntry): Promise<FoundRows> {
     const asked = { ...list, cached, question: `${cacheKey(list)} ${cached?.digest ?? ''}` }
-    return await this.#database.keepingOpen(async () => await this.#lists.load(asked))
+    return await this.#database.keepingOpen(
+      async () => (await this.#together?.load(asked)) ?? (await this.#lists.load(asked)),
+    )
   }
 
   async #many(repository: RepositoryName, commit: ObjectId): Promise<SentList> {
@@ -198,30 +186,8 @@ export class PostgresLists {
   }
 }
 
-/** Stands for the digest of a commit without statuses. */
-const NO_STATUS = ''
-
-interface AskedList extends CommitKey {
-  /** What is sent again if it has not changed. */
-  readonly cached: CacheEntry | undefined
-  /** The same for the same question. */
-  readonly question: string
-}
-
-interface FoundRows {
-  readonly digest: string
-  /** None if the cached list is what is there. */
-  readonly rows: readonly StatusRow[]
-}
-
 /** A status, with the digest of its list; without a status neither. */
 type ListRow = { readonly at: string; readonly digest: string | null } & (StatusRow | { readonly sha: null })
-
-/** Which list is meant. */
-interface CommitKey {
-  readonly repository: RepositoryName
-  readonly commit: ObjectId
-}
 
 function cacheKey({ repository, commit }: CommitKey): string {
   return `${repository.escaped}/${commit.hex}`
