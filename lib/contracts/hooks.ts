@@ -169,7 +169,7 @@ export interface OutboxEntry {
   /** The id of the hook. */
   readonly hook: string
   readonly repository: RepositoryName
-  /** `sha/context`: a status; `sha/`: what a commit comes to; `refs/…`: pushes of a ref. */
+  /** `sha/context`: a status; `sha/`: what a commit comes to; `refs/…` and more behind a space: one push of a ref. */
   readonly subject: string
   /** The UUID of its delivery: another one whenever there is something new to tell. */
   readonly delivery: string
@@ -219,7 +219,10 @@ export interface Outbox {
   broken(hook: string, repository: RepositoryName): Promise<readonly string[]>
   /** Gives it back: it was not told. */
   release(entry: OutboxEntry): Promise<void>
-  /** Notes what is to be told, again perhaps; what waits already stays as it is. */
+  /**
+   * Notes what is to be told, again perhaps; what waits already stays as it is. Pushes of a ref are claimed in the order
+   * in which they were added, whatever the clocks said: where it must, `since` is later than it was.
+   */
   add(entries: readonly OutboxEntry[]): Promise<void>
   /** Removes all that waits for a hook. */
   drop(hook: string): Promise<void>

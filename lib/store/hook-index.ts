@@ -59,7 +59,7 @@ export function wantsBranches({ events }: HookRecord): boolean {
 
 /** What must be told one thing after the other: all of a commit, what branches of a repository come to, or a ref. */
 export function laneOf({ full }: RepositoryName, subject: string): string {
-  if (subject.startsWith('refs/')) return `${full} ${subject}`
+  if (subject.startsWith('refs/')) return `${full} ${subject.split(' ', 1)[0]}`
   const [sha = '', context] = subject.split('/', 2)
   return context === '' ? full : `${full} ${sha}`
 }

@@ -217,6 +217,30 @@ export function hookSuite(t: Test, factory: StoreFactory): void {
     t.same(new Set((await hooks.outbox.claim('a', 10)).map(({ subject }) => subject)), new Set(subjects))
   })
 
+  t.test('Pushes of a ref are claimed one by one as they were added, whatever the clock said', async (t) => {
+    const place = await factory(t)
+    const store = await place.open()
+    const { hooks } = await openHooks(t, store, hookOf('a', { events: ['push'] }))
+    const more = { hook: 'a', repository: hello, from: null }
+    for (const [index, since] of ['12:00:00.005', '12:00:00.000', '11:00:00.000', '12:00:00.005'].entries())
+      await hooks.outbox.add([
+        { ...more, subject: `refs/heads/a ${4 - index}`, delivery: String(index), since: `2026-01-31T${since}Z` },
+      ])
+    const [first, ...none] = await claimed(hooks, 'a')
+    t.strictSame([first.subject, none], ['refs/heads/a 4', []])
+    await hooks.outbox.settle(first, null)
+    await store.close()
+    const again = await openHooks(t, await place.open())
+    const late = { ...more, delivery: 'late', since: '2026-01-31T10:00:00.000Z' }
+    await again.hooks.outbox.add([{ ...late, subject: 'refs/heads/a 0' }])
+    for (const number of [3, 2, 1, 0]) {
+      const [next, ...others] = await claimed(again.hooks, 'a')
+      t.strictSame([next.subject, others], [`refs/heads/a ${number}`, []])
+      await again.hooks.outbox.settle(next, null)
+    }
+    t.strictSame(await again.hooks.outbox.claim('a', 10), [])
+  })
+
   t.test('Branches that are broken are kept with what was told of them', async (t) => {
     const store = await openedStore(t, factory)
     const { hooks } = await openHooks(t, store, hookOf('a', { events: ['broken'] }), hookOf('b'))

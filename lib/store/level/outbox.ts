@@ -48,6 +48,8 @@ export class LevelOutbox implements Outbox {
   #index = new HookIndex([])
   #noted: ((hooks: Iterable<string>) => void) | undefined
   #loading: Promise<void> | undefined
+  /** When the latest that is known was noted, milliseconds since 1970 UTC. */
+  #latest = 0
 
   constructor(database: LevelDatabase, writer: LevelWriter, readHooks: () => Promise<HookRecord[]>) {
     this.#database = database
@@ -159,12 +161,14 @@ export class LevelOutbox implements Outbox {
   }
 
   async add(entries: readonly OutboxEntry[]): Promise<void> {
+    await this.#loaded()
     const keys = entries.map(outboxKey)
     const added = await this.#writer.apply({
       size: 2 * keys.reduce((sum, key) => sum + key.length, 0),
       reads: keys,
       decide: (values) => {
-        const result = entries.filter((_, index) => values[index] === undefined)
+        const added = entries.filter((_, index) => values[index] === undefined)
+        const result = added.map((entry) => ({ ...entry, since: this.#inOrder(entry.since) }))
         return { operations: result.map(outboxPut), result }
       },
     })
@@ -213,6 +217,12 @@ export class LevelOutbox implements Outbox {
       for await (const key of this.#database.keys(`${prefix}${escaped}/`)) yield { type: 'del', key }
   }
 
+  /** A time later than all before: after a start it is the order of what waits. */
+  #inOrder(since: string): string {
+    this.#latest = Math.max(Date.parse(since), this.#latest + 1)
+    return new Date(this.#latest).toISOString()
+  }
+
   async #loaded(): Promise<void> {
     this.#loading ??= this.#load().catch((error: unknown) => {
       this.#loading = undefined
@@ -227,8 +237,9 @@ export class LevelOutbox implements Outbox {
     for (const { waiting } of this.#queues.values()) waiting.clear()
     for await (const [key, value] of this.#database.scan(OUTBOX)) {
       const entry = entryAt(key, value)
-      if (entry && this.#hooks.has(entry.hook) && !this.#queueOf(entry.hook).waiting.has(key))
-        this.#queueOf(entry.hook).waiting.set(key, entry)
+      if (!entry || !this.#hooks.has(entry.hook)) continue
+      this.#latest = Math.max(this.#latest, Date.parse(entry.since))
+      if (!this.#queueOf(entry.hook).waiting.has(key)) this.#queueOf(entry.hook).waiting.set(key, entry)
     }
     for (const queue of this.#queues.values())
       queue.waiting = new Map([...queue.waiting].sort(([, one], [, other]) => (one.since < other.since ? -1 : 1)))
