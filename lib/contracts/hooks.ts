@@ -220,8 +220,8 @@ export interface Outbox {
   /** Gives it back: it was not told. */
   release(entry: OutboxEntry): Promise<void>
   /**
-   * Notes what is to be told, again perhaps; what waits already stays as it is. Pushes of a ref are claimed in the order
-   * in which they were added, whatever the clocks said: where it must, `since` is later than it was.
+   * Notes what is to be told, again perhaps; what waits already stays as it is. Pushes of a ref are claimed in the
+   * order in which they were added, whatever the clocks said: where it must, `since` is later than it was.
    */
   add(entries: readonly OutboxEntry[]): Promise<void>
   /** Removes all that waits for a hook. */
