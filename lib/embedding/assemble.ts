@@ -1,14 +1,6 @@
 import { defaultOf } from '../../config/settings.js'
-import { AuditedRepositories } from '../admin/audit-log.js'
-import type { AdministrationDependencies } from '../admin/administration-dependencies.js'
-import type { Administration } from '../admin/administration.js'
-import { localAdministration } from '../admin/local-administration.js'
-import { openSocket } from '../admin/server.js'
-import { Retention } from '../admin/retention.js'
-import { Throttle } from '../admin/throttle.js'
 import { MemorySignIns } from '../auth/memory-sign-ins.js'
 import { Sessions } from '../auth/sessions.js'
-import { AdministrationError } from '../errors.js'
 import { CommitFinder } from '../git/commit-finder.js'
 import { GitProcesses } from '../git/git-process.js'
 import { loadLibgit2 } from '../git/nodegit.js'
@@ -26,7 +18,7 @@ import { PublicAddress } from '../http/public-address.js'
 import { EventStreams } from '../http/event-stream.js'
 import { LongPolling } from '../http/long-polling.js'
 import { cacheShares } from '../contracts/cache-shares.js'
-import { silentLogger, type Logger } from '../contracts/logger.js'
+import { silentLogger } from '../contracts/logger.js'
 import { noopMeter, type Meter } from '../contracts/meter.js'
 import { InFlight } from '../service/in-flight.js'
 import { Watchers } from '../service/watchers.js'
@@ -34,7 +26,6 @@ import { StatusEvents } from '../service/status-events.js'
 import { StatusFeeds } from '../service/status-feeds.js'
 import { StatusLists } from '../service/status-lists.js'
 import { StatusReports } from '../service/status-reports.js'
-import { levelFolder } from '../store/address.js'
 import { buildInfo } from './build-info.js'
 import type { CommitStatusService } from './commit-status-service.js'
 import { PART_MILLISECONDS } from './guarded-call.js'
@@ -43,12 +34,10 @@ import { hostCalls } from './host-calls.js'
 import { openCompatibleApis } from './open-compatible-apis.js'
 import { openDeliverer, openSender } from './open-hooks.js'
 import { openPages, type StandAlonePages } from './open-pages.js'
-import { openDependencies, type Dependencies } from './open-dependencies.js'
+import { openDependencies } from './open-dependencies.js'
 import type { RightsSetting } from './open-rights.js'
+import { openServiceAdministration } from './open-service-administration.js'
 import { checkOptions, type CommitStatusOptions } from './options.js'
-
-/** How long commands under way may take to finish when the service is closed. */
-const COMMAND_SECONDS = 4
 
 /** What only a server of ours, or a spec, brings. */
 interface Overrides {
@@ -131,27 +120,6 @@ export async function assemble(
   const eventStreams = new EventStreams({ feeds, watchers, inFlight })
   const unavailableReason = () => (inFlight.isClosing ? 'shutting down' : store.unavailableReason())
 
-  /** Hears of all that a repository has. */
-  const changedWhole = (repository: string) => {
-    watchers.anyChanged(repository)
-    feeds.forget(repository)
-  }
-  const audited = new AuditedRepositories({
-    changes: {
-      renameRepository: async (from, to) => {
-        await reports.rename(from, to)
-        for (const { full } of [from, to]) changedWhole(full)
-      },
-      deleteRepository: async (name) => {
-        await reports.delete(name)
-        changedWhole(name.full)
-      },
-    },
-    grants: store.grants,
-    logger,
-    run: async (change) => await inFlight.run(change),
-  })
-  const stopping = new AbortController()
   if (folder) void warnOfSkipped(folder, logger)
   const sessions = new Sessions(store.signIns ?? new MemorySignIns(), dependencies.clock)
   const hasLinks = standAlonePages !== undefined && 'linkCommand' in standAlonePages
@@ -163,28 +131,34 @@ export async function assemble(
     ...sending,
     deliverer: await openDeliverer(sending, { ...dependencies, refLists, git, logger, meter, shares }),
   }
-  const administered = {
-    ...(hooks && { hooks }),
-    ...administrationDependencies(options, dependencies, logger),
-    ...{ audited, commits, stopping: stopping.signal },
-    ...(hasLinks && { signIns: { sessions, address: signInAddress } }),
+  /** Hears of all that a repository has. */
+  const changedWhole = (repository: string) => {
+    watchers.anyChanged(repository)
+    feeds.forget(repository)
+  }
+  const { administration, audited, stopCommands, retention } = await openServiceAdministration(options, {
+    ...dependencies,
+    hooks,
+    changes: {
+      renameRepository: async (from, to) => {
+        await reports.rename(from, to)
+        for (const { full } of [from, to]) changedWhole(full)
+      },
+      deleteRepository: async (name) => {
+        await reports.delete(name)
+        changedWhole(name.full)
+      },
+    },
     changed: () => {
       watchers.anyChanged()
     },
-  }
-  const closeSocket = await openCommands(options, localAdministration(administered), logger)
-  let commandsStopped: Promise<void> | undefined
-  const stopCommands = () => {
-    stopping.abort(new AdministrationError('the service was told to stop'))
-    return (commandsStopped ??= closeSocket(COMMAND_SECONDS))
-  }
-  const { retention: rule = 'off' } = options
-  const claimDay = store.claimDay?.bind(store)
-  const retention =
-    rule === 'off' || !claimDay ? undefined : new Retention(rule, claimDay, { ...administered, by: 'retention', meter })
+    run: async (change) => await inFlight.run(change),
+    signIns: hasLinks ? { sessions, address: signInAddress } : undefined,
+    commits,
+    logger,
+    meter,
+  })
   let closing: Promise<void> | undefined
-
-  const administration = localAdministration({ ...administered, by: 'host' })
   const pages = options.pages ?? standAlonePages
   const guard = { part: 'pages', milliseconds: partMilliseconds }
   const ours = options.authenticator ? undefined : administration
@@ -264,35 +238,4 @@ export async function assemble(
     stopCommands,
     endWaits: async () => await watchers.close(),
   }
-}
-
-/** What an admin works on; what the host has in place of ours is the host's to administer. */
-function administrationDependencies(
-  options: CommitStatusOptions,
-  { store, tokens, folder, rights, clock }: Dependencies,
-  logger: Logger,
-): Omit<AdministrationDependencies, 'audited' | 'commits'> {
-  const throttle = new Throttle()
-  return {
-    store,
-    ...(!options.authenticator && { tokens }),
-    hasGrants: options.accessPolicy === undefined,
-    ...(rights && { rights }),
-    logger,
-    clock,
-    ...(folder && { repositories: folder }),
-    yieldTurn: async (took) => {
-      await throttle.wait(took)
-    },
-  }
-}
-
-/** @returns closes the socket, if there is one: commands on a database make connections of their own */
-async function openCommands(
-  { store, commands = true }: CommitStatusOptions,
-  administration: Administration,
-  logger: Logger,
-): Promise<(seconds: number) => Promise<void>> {
-  const folder = typeof store === 'string' ? levelFolder(store) : undefined
-  return folder === undefined || !commands ? () => Promise.resolve() : await openSocket(administration, folder, logger)
 }
