@@ -68,6 +68,15 @@ export class AddressPolicy {
     return url
   }
 
+  /**
+   * Looks at an address as a connection to it would.
+   * @throws RefusedAddress, or what the system says of its name
+   */
+  async check(text: string): Promise<void> {
+    const { hostname } = this.parse(text)
+    if (!hostname.startsWith('[')) await this.#addressesOf(hostname)
+  }
+
   /** For `http.request`. */
   readonly lookup: LookupFunction = (name, { all }, done) => {
     this.#addressesOf(name).then(

@@ -113,11 +113,26 @@ export class MailSender implements Sender {
   }
 }
 
+/**
+ * Connects to a mail server and logs in, where it has a user, and sends nothing.
+ * @param milliseconds how long each step of it may take
+ * @returns what is wrong, in words
+ */
+export async function mailServerFault(server: string, milliseconds: number): Promise<string | undefined> {
+  const limits = { connectionTimeout: milliseconds, greetingTimeout: milliseconds, socketTimeout: milliseconds }
+  try {
+    await (await transportTo(new URL(server), limits)).verify()
+    return undefined
+  } catch (error) {
+    return failureOf(error)
+  }
+}
+
 function branchOf(delivery: MailDelivery): string {
   return delivery.event === 'ping' ? '' : `${delivery.hook.id} ${delivery.repository.full} ${delivery.branch}`
 }
 
-async function transportTo({ protocol, hostname, port, username, password }: URL) {
+async function transportTo({ protocol, hostname, port, username, password }: URL, limits: object = {}) {
   // Few commands and services need it.
   const { createTransport } = await import('nodemailer')
   const host = hostname.replace(/^\[|\]$/g, '')
@@ -134,6 +149,7 @@ async function transportTo({ protocol, hostname, port, username, password }: URL
     allowInternalNetworkInterfaces: true,
     disableFileAccess: true,
     disableUrlAccess: true,
+    ...limits,
   })
 }
 

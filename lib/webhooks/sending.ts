@@ -70,8 +70,8 @@ const noMails: Sender = {
   send: async () => await Promise.resolve({ kind: 'refused', milliseconds: 0, reason: NO_MAILS }),
 }
 
-/** Without the server's address in a message: it may hold a password. */
-function checkMail({ server, sender }: MailSettings): void {
+/** @throws StartError without the server's address, which may hold a password */
+export function checkMail({ server, sender }: MailSettings): void {
   if (!/^smtps?:\/\/./.test(server) || !URL.canParse(server))
     throw new StartError('mail.server must be smtp:// or smtps:// and a host')
   if (!isMailAddress(sender)) throw new StartError('mail.sender must be the address that mails are from')

@@ -9,17 +9,19 @@ import { printLine, type Io } from '../terminal/io.js'
 export function doctorCommand(program: Command, io: Io): void {
   const doctor = program
     .command('doctor')
-    .description('look at settings, folders, store, disk, programs and address, and say what is wrong')
+    .description('look at settings, folders, store, disk, programs, address and webhooks, and say what is wrong')
     .option('--json', 'print a JSON object for each finding')
     .action(async ({ json }: { json?: true }, command: Command) => {
       // Only here: no other command loads all of it.
-      const [{ givenSettings }, { printFinding, wrong }, machine, { rights }, service] = await Promise.all([
-        import('../administration/command-settings.js'),
-        import('../doctor/findings.js'),
-        import('../doctor/machine.js'),
-        import('../doctor/rights.js'),
-        import('../doctor/service.js'),
-      ])
+      const [{ givenSettings }, { printFinding, wrong }, machine, { rights }, service, { webhooks }] =
+        await Promise.all([
+          import('../administration/command-settings.js'),
+          import('../doctor/findings.js'),
+          import('../doctor/machine.js'),
+          import('../doctor/rights.js'),
+          import('../doctor/service.js'),
+          import('../doctor/webhooks.js'),
+        ])
       const say = (findings: readonly Finding[]): void => {
         if (findings.some(({ level }) => level === 'fail')) io.exitCode = 1
         for (const finding of findings)
@@ -43,6 +45,7 @@ export function doctorCommand(program: Command, io: Io): void {
       const folders = new Set([settings.repositories, levelFolder(settings.store) ?? settings.repositories])
       for (const folder of folders) say(await machine.freeSpace(folder))
       say(await service.addresses(settings))
+      say(await webhooks(settings))
     })
   explain(doctor, {
     more: [
