@@ -37,22 +37,21 @@ export const DIGESTS: Statement = {
 FROM unnest($1::bytea[], $2::bytea[]) WITH ORDINALITY AS c (in_repository, commit, at)`,
 }
 
-/**
- * Digests of commits that have statuses, and of those with their ids in other repositories that are asked about: asks
- * the shards that these are on.
- */
+/** Commits of several repositories: Citus asks the shards that these are on, each for all of them. */
+const ASKED = `FROM commit_status.statuses AS s
+JOIN unnest($1::bytea[], $2::bytea[]) AS c (in_repository, commit) ON s.repository = c.in_repository AND s.sha = c.commit
+WHERE s.repository = ANY ($1::bytea[])`
+
+/** Digests of commits that have statuses. */
 export const DIGESTS_OVER_SHARDS: Statement = {
   name: 'digests-over-shards',
   text: `SELECT s.repository, s.sha, ${digestExpression('s')} AS digest, count(*)::int AS contexts
-FROM commit_status.statuses AS s
-WHERE s.repository = ANY ($1::bytea[]) AND s.sha = ANY ($2::bytea[]) GROUP BY s.repository, s.sha`,
+${ASKED} GROUP BY s.repository, s.sha`,
 }
 
-/** The statuses of commits with these ids in these repositories, on all their shards. */
 export const LISTS_OVER_SHARDS: Statement = {
   name: 'lists-over-shards',
-  text: `SELECT repository, ${COLUMNS} FROM commit_status.statuses
-WHERE repository = ANY ($1::bytea[]) AND sha = ANY ($2::bytea[]) ORDER BY context LIMIT $3::int`,
+  text: `SELECT s.repository, ${COLUMNS} ${ASKED} ORDER BY s.context`,
 }
 
 /** Rows that are read at a time. */

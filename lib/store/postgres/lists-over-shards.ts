@@ -28,7 +28,7 @@ export async function digestsOverShards(
   const names = [...new Set(commits.map(({ repository }) => repositoryText(repository)))]
   const there = new Set(await database.usable(names))
   const isThere = ({ repository }: CommitKey): boolean => there.has(repositoryText(repository))
-  const rows = await database.query<CommitRow & FoundDigest>(DIGESTS_OVER_SHARDS, keysOf(commits.filter(isThere)), {
+  const rows = await database.query<CommitRow & FoundDigest>(DIGESTS_OVER_SHARDS, valuesOf(commits.filter(isThere)), {
     ...policy,
     repositories: [...there],
   })
@@ -55,8 +55,7 @@ export async function listsOverShards(
     return (asked) => {
       const found = digestOf(asked)
       if (!found || found.contexts > FEW_ROWS) return undefined
-      const rows = isChanged(asked) ? changed.get(keyOf(asked)) : []
-      return rows && { digest: found.digest, rows }
+      return { digest: found.digest, rows: changed.get(keyOf(asked)) ?? [] }
     }
   } catch {
     // Whoever asks alone finds out why.
@@ -64,27 +63,26 @@ export async function listsOverShards(
   }
 }
 
-/** The rows of lists of which each has few; of none where they are too many together, as forks may have them. */
 async function rowsOverShards(
   database: PostgresDatabase,
   lists: readonly AskedList[],
 ): Promise<ReadonlyMap<string, readonly StatusRow[]>> {
-  if (lists.length === 0) return new Map()
-  // Of each repository the statuses of all these commits: those that nobody has asked for count, too.
-  const most = lists.length * FEW_ROWS + 1
-  const rows = await database.query<CommitRow & StatusRow>(LISTS_OVER_SHARDS, [...keysOf(lists), most], {
-    ...TOGETHER,
-    repositories: lists.map(({ repository }) => repositoryText(repository)),
-  })
-  if (rows.length === most) return new Map()
   const found = new Map<string, StatusRow[]>(lists.map((asked) => [keyOf(asked), []]))
-  for (const row of rows) found.get(keyOfRow(row))?.push(row)
+  if (lists.length === 0) return found
+  const repositories = lists.map(({ repository }) => repositoryText(repository))
+  const policy = { ...TOGETHER, repositories }
+  for (const row of await database.query<CommitRow & StatusRow>(LISTS_OVER_SHARDS, valuesOf(lists), policy))
+    found.get(keyOfRow(row))?.push(row)
   return found
 }
 
-function keysOf(commits: readonly CommitKey[]): [Buffer[], Buffer[]] {
-  const names = new Set(commits.map(({ repository }) => repositoryText(repository)))
-  return [[...names].map((name) => Buffer.from(name)), commits.map(({ commit }) => Buffer.from(commit.hex, 'hex'))]
+/** Each commit once. */
+function valuesOf(commits: readonly CommitKey[]): [Buffer[], Buffer[]] {
+  const each = [...new Map(commits.map((commit) => [keyOf(commit), commit])).values()]
+  return [
+    each.map(({ repository }) => Buffer.from(repositoryText(repository))),
+    each.map(({ commit }) => Buffer.from(commit.hex, 'hex')),
+  ]
 }
 
 function keyOf({ repository, commit }: CommitKey): string {
