@@ -45,6 +45,7 @@ const owners = {
     'lib/http/compatible/listing.ts',
     'lib/http/compatible/projects.ts',
     'lib/pages/commit-routes.ts',
+    'lib/service/pushes.ts',
     'lib/store/level/key-counts.ts',
     'lib/store/level/read-cache.ts',
     'lib/store/postgres/list-cache.ts',

@@ -5,6 +5,7 @@ import { AdministrationError } from '../errors.js'
 import type { Commits } from '../git/commits.js'
 import type { RepositoryFolder } from '../git/repository-folder.js'
 import type { HookSecrets, HookStore, Sender } from '../contracts/hooks.js'
+import type { Pushes } from '../service/pushes.js'
 import type { Deliverer } from '../webhooks/deliverer.js'
 import { cancel, withSignal, type Task } from '../concurrency/task.js'
 import type { Clock } from '../contracts/clock.js'
@@ -23,6 +24,7 @@ export interface HookAdministration {
   readonly secrets: HookSecrets
   /** Looks at the address of a receiver. @throws Error that says in words what is wrong with it */
   readonly check: (address: string) => void
+  readonly pushes: Pushes
   /** Who delivers, where that is this process. */
   readonly deliverer?: Pick<Deliverer, 'wake' | 'log' | 'ping'>
 }

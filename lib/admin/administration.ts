@@ -5,6 +5,7 @@ import type { StoreCounts, StoreFindings } from '../contracts/store-administrati
 import type { TokenLimits } from '../contracts/token-limits.js'
 import type { HookAttempt, HookRecord } from '../contracts/hooks.js'
 import type { Task } from '../concurrency/task.js'
+import type { SentPush } from '../service/pushes.js'
 import type { Actor } from './audit-log.js'
 import type { HookRequest } from './hook-arguments.js'
 import type { ReportedItem } from './reported-commits.js'
@@ -121,6 +122,12 @@ export interface Administration {
   resendDeliveries(id: string, since: string, by?: Actor): Task<{ readonly deliveries: number }>
   /** Gives it another secret. @param secret `null`: one is made, and returned this once */
   rotateSecret(id: string, secret: string | null, by?: Actor): Promise<{ secret: string | null }>
+  /**
+   * Notes what a push made of branches and tags, for the hooks that are told of pushes; again it is harmless.
+   * @param push.refs 1 to 100
+   * @returns how many deliveries it makes
+   */
+  notePush(repository: string, push: SentPush, by?: Actor): Promise<{ readonly deliveries: number }>
   grantAccess(on: string, user: string, access: string, by?: Actor): Promise<void>
   revokeAccess(on: string, user: string, by?: Actor): Promise<void>
   /** @param on `null`: every grant; `owner`: its repositories' grants too */

@@ -1,7 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { Task } from '../concurrency/task.js'
 import type { HookAttempt, HookRecord } from '../contracts/hooks.js'
+import { HOST_USER } from '../domain/repository-name.js'
 import { AdministrationError } from '../errors.js'
+import type { SentPush } from '../service/pushes.js'
 import { attemptOf } from '../webhooks/delivery-log.js'
 import { resumed } from '../webhooks/hook-health.js'
 import {
@@ -11,7 +13,8 @@ import {
   type HookAdministration,
 } from './administration-dependencies.js'
 import type { Administration, ListedHook } from './administration.js'
-import { checkHookId, checkSecret, checkTime, hookFields, type HookRequest } from './hook-arguments.js'
+import { checkRepository } from './arguments.js'
+import { checkHookId, checkPush, checkSecret, checkTime, hookFields, type HookRequest } from './hook-arguments.js'
 import type { Actor } from './audit-log.js'
 import { resendDeliveries } from './hook-resend.js'
 
@@ -53,7 +56,7 @@ export function hookAdministration(dependencies: AdministrationDependencies) {
         ...fields,
         secret: request.secret === undefined ? { generation: 1 } : { given: checkSecret(request.secret) },
         created_at: new Date(clock.now()).toISOString(),
-        by: by?.user ?? 'host',
+        by: by?.user ?? HOST_USER,
         state: 'active',
       }
       const { current } = secrets.of(hook, clock.now())
@@ -124,6 +127,14 @@ export function hookAdministration(dependencies: AdministrationDependencies) {
         },
       }))
       return { secret: given ? null : hooks().secrets.of(hook, clock.now()).current }
+    },
+
+    async notePush(repository: string, sent: SentPush, by?: Actor): Promise<{ readonly deliveries: number }> {
+      const { pushes } = hooks()
+      const name = checkRepository(repository)
+      if (dependencies.repositories && !(await dependencies.repositories.find(name)))
+        throw new AdministrationError(`there is no repository ${name.full}`)
+      return { deliveries: await pushes.note(name, checkPush(sent), by?.user ?? HOST_USER) }
     },
   } satisfies Partial<Administration>
 }

@@ -3,6 +3,7 @@ import { STATES } from '../domain/commit-status.js'
 import { isOwnerName } from '../domain/repository-name.js'
 import { isPattern, PATTERN_RULE } from '../domain/verdict/pattern.js'
 import { ArgumentError, errorMessage } from '../errors.js'
+import { parsePush, type SentPush } from '../service/pushes.js'
 import { isMailto } from '../webhooks/mail-addresses.js'
 import { checkRepository, ID } from './arguments.js'
 
@@ -26,9 +27,6 @@ const [MAX_URL, MAX_PATTERNS] = [2048, 100]
 /** What people can paste; long enough for nobody to guess it, short enough for every receiver. */
 const SECRET = /^[\x21-\x7e]{16,256}$/
 
-/** Nobody hands over pushes yet. */
-const EVENTS = HOOK_EVENTS.filter((event) => event !== 'push')
-
 /** What a new hook is to be. @param check throws what is wrong with an address */
 export function hookFields(
   request: HookRequest,
@@ -37,9 +35,11 @@ export function hookFields(
   const { contexts, states, branches } = request
   const url = checkUrl(request.url, check)
   const isMail = isMailto(url)
-  const events = oneOfEach('event', EVENTS, request.events ?? (isMail ? ['broken', 'fixed'] : ['status']))
-  if (isMail && events.includes('status'))
+  const events = oneOfEach('event', HOOK_EVENTS, request.events ?? (isMail ? ['broken', 'fixed'] : ['status']))
+  if (isMail && events.some((event) => event === 'status' || event === 'push'))
     throw new ArgumentError('a mail is sent for the events broken and fixed alone')
+  if ((contexts ?? states) && events.every((event) => event === 'push'))
+    throw new ArgumentError('a push has no context and no state')
   for (const pattern of [...some('contexts', contexts), ...some('branches', branches)])
     if (!isPattern(pattern)) throw new ArgumentError(`${JSON.stringify(pattern)} is no pattern: ${PATTERN_RULE}`)
   return {
@@ -53,6 +53,14 @@ export function hookFields(
 export function checkHookId(id: string): string {
   if (!ID.test(id)) throw new ArgumentError(`${JSON.stringify(id)} is no id of a hook, as hook list shows it`)
   return id
+}
+
+export function checkPush(push: SentPush): SentPush {
+  try {
+    return parsePush(push)
+  } catch (cause) {
+    throw new ArgumentError(errorMessage(cause), { cause })
+  }
 }
 
 /** Without repeating it: it may be a secret. */

@@ -26,6 +26,7 @@ export const METHODS = {
   listDeliveries: 'call',
   resendDeliveries: 'task',
   rotateSecret: 'call',
+  notePush: 'call',
   grantAccess: 'call',
   revokeAccess: 'call',
   listAccess: 'call',

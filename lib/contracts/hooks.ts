@@ -1,4 +1,5 @@
 import type { State, StoredStatus } from '../domain/commit-status.js'
+import type { Push } from '../domain/push.js'
 import type { RepositoryName } from '../domain/repository-name.js'
 
 /** How the body of a delivery is written. */
@@ -89,6 +90,29 @@ export interface DeliveredSignature {
   readonly seconds: number
 }
 
+/** Paths of files that a commit changed; absent where nobody has looked. */
+export interface PushedFiles {
+  readonly added?: readonly string[]
+  readonly modified?: readonly string[]
+  readonly removed?: readonly string[]
+}
+
+export interface PushedCommit extends DeliveredCommit, PushedFiles {
+  readonly id: string
+}
+
+/** What is read of a push when it is told. */
+export interface PushContents {
+  /** What came with it, the oldest first: of many, the latest. */
+  readonly commits: readonly PushedCommit[]
+  /** How many there are. */
+  readonly total: number
+  /** Whether commits that a branch had are gone from it, or a tag was moved. */
+  readonly forced: boolean
+  /** What the ref names then, or the annotated tag; absent where it is no commit, or not there any more. */
+  readonly head?: PushedCommit
+}
+
 interface AnyDelivery {
   /** A UUID: the same when it is tried again. */
   readonly id: string
@@ -121,12 +145,19 @@ export interface BranchDelivery extends AnyDelivery {
   readonly commit?: DeliveredCommit
 }
 
+/** A push of one ref. */
+export interface PushDelivery extends AnyDelivery, PushContents {
+  readonly event: 'push'
+  readonly repository: RepositoryName
+  readonly push: Push
+}
+
 /** What an admin sends to see whether it arrives. */
 export interface PingDelivery extends AnyDelivery {
   readonly event: 'ping'
 }
 
-export type Delivery = StatusDelivery | BranchDelivery | PingDelivery
+export type Delivery = StatusDelivery | BranchDelivery | PushDelivery | PingDelivery
 
 /**
  * How it went. `ok`: 2xx. `gone`: 410, the receiver wants no more. `refused`: the address is none that may be called,
@@ -169,7 +200,7 @@ export interface OutboxEntry {
   /** The id of the hook. */
   readonly hook: string
   readonly repository: RepositoryName
-  /** `sha/context`: a status; `sha/`: what a commit comes to; `refs/…` and more behind a space: one push of a ref. */
+  /** `sha/context`: a status; `sha/`: what a commit comes to; `refs/…`: a push, as domain/push.ts writes it. */
   readonly subject: string
   /** The UUID of its delivery: another one whenever there is something new to tell. */
   readonly delivery: string

@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import type { HookAdministration } from '../admin/administration-dependencies.js'
 import { CommitContents } from '../git/commit-content.js'
 import type { GitProcesses } from '../git/git-process.js'
+import { PushedCommits } from '../git/pushed-commits.js'
 import type { RefLists } from '../git/ref-lists.js'
 import type { Refs } from '../git/refs.js'
 import type { Repositories } from '../contracts/repositories.js'
@@ -11,8 +12,10 @@ import type { Logger } from '../contracts/logger.js'
 import type { Meter } from '../contracts/meter.js'
 import type { WholeStore } from '../contracts/store.js'
 import type { MaybeSync } from '../concurrency/maybe-promise.js'
+import { Pushes } from '../service/pushes.js'
 import { Deliverer } from '../webhooks/deliverer.js'
 import { DeliveryContent } from '../webhooks/delivery-content.js'
+import { PushContent } from '../webhooks/push-content.js'
 import { openSending } from '../webhooks/sending.js'
 import { ToldRepositories } from '../webhooks/told-repositories.js'
 import { buildInfo } from './build-info.js'
@@ -55,7 +58,8 @@ export function openSender(
     { allow, secretFile: resolve(secretFile), ...(server !== '' && { mail: { server, sender } }) },
     { repositories: new ToldRepositories(repositories, refs), addresses, clock, version: buildInfo().version },
   )
-  return { store: store.hooks, contents: store.contents, ...sending }
+  const pushes = new Pushes(store.hooks, clock)
+  return { store: store.hooks, contents: store.contents, pushes, ...sending }
 }
 
 /** Begins to deliver. */
@@ -82,7 +86,8 @@ export async function openDeliverer(
   },
 ): Promise<Deliverer> {
   const contents = new CommitContents(git, undefined, shares.contents)
-  const read = { statuses: store.statuses, outbox: hooks.outbox, repositories, refLists, contents }
+  const pushes = new PushContent({ repositories, pushes: new PushedCommits(git, contents) })
+  const read = { statuses: store.statuses, outbox: hooks.outbox, repositories, refLists, contents, pushes }
   const content = new DeliveryContent(read)
   const contentOf = content.of.bind(content)
   const deliverer = new Deliverer({ hooks, sender, contentOf, clock, logger, meter })

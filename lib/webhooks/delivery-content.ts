@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type {
   BranchDelivery,
   DeliveredCommit,
@@ -11,12 +10,15 @@ import type { Repositories, Repository } from '../contracts/repositories.js'
 import type { WholeStore } from '../contracts/store.js'
 import type { MaybeSync } from '../concurrency/maybe-promise.js'
 import { combinedState, hasFailed } from '../domain/commit-status.js'
+import { derivedUuid } from '../domain/derived-uuid.js'
+import { HEADS } from '../domain/push.js'
 import { parseObjectId, type ObjectId } from '../domain/object-id.js'
 import { ServiceError, StoreCorrupt } from '../errors.js'
 import type { CommitContents } from '../git/commit-content.js'
 import type { RefLists } from '../git/ref-lists.js'
 import { matcherOf, wantsStatus } from '../store/hook-index.js'
 import type { Content } from './deliverer.js'
+import type { PushContent } from './push-content.js'
 
 export interface DeliveryContentDependencies {
   readonly statuses: Pick<WholeStore['statuses'], 'status' | 'list'>
@@ -24,6 +26,7 @@ export interface DeliveryContentDependencies {
   readonly repositories: MaybeSync<Repositories>
   readonly refLists: Pick<RefLists, 'of'>
   readonly contents: Pick<CommitContents, 'read'>
+  readonly pushes: Pick<PushContent, 'of'>
 }
 
 /** The most branches that are told of a commit. */
@@ -31,9 +34,6 @@ const MAX_BRANCHES = 10
 
 /** The most branches of a repository that a hook takes for broken. */
 const MAX_BROKEN = 1000
-
-/** What branches begin with. */
-const HEADS = 'refs/heads/'
 
 const NOTHING: Content = { deliveries: [], told: null }
 
@@ -47,6 +47,7 @@ export class DeliveryContent {
 
   /** @throws StoreUnavailable, ServiceError `overloaded`; what is damaged is not told */
   async of(hook: HookRecord, entry: OutboxEntry): Promise<Content> {
+    if (entry.subject.startsWith('refs/')) return await this.#dependencies.pushes.of(hook, entry)
     const [sha = '', ...rest] = entry.subject.split('/')
     const commit = parseObjectId(sha)
     if (!commit) return NOTHING
@@ -94,7 +95,15 @@ export class DeliveryContent {
     const content = await this.#contentOf(folder, commit)
     const shown = event === 'broken' ? statuses.filter(hasFailed) : statuses
     const deliveries = changed.map((branch): BranchDelivery => ({
-      ...{ id: uuidOf(delivery, branch), event, hook, repository, branch, sha: commit.hex, statuses: shown },
+      ...{
+        id: derivedUuid(`${delivery} ${branch}`),
+        event,
+        hook,
+        repository,
+        branch,
+        sha: commit.hex,
+        statuses: shown,
+      },
       ...content,
     }))
     return { deliveries, told: null, broken }
@@ -129,10 +138,4 @@ export class DeliveryContent {
       return {}
     }
   }
-}
-
-/** A UUID for a branch, of one for all of them: the same whenever it is made. */
-function uuidOf(delivery: string, branch: string): string {
-  const hex = createHash('sha256').update(`${delivery} ${branch}`).digest('hex')
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }

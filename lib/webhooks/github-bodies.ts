@@ -1,5 +1,13 @@
-import type { BranchDelivery, DeliveredCommit, PingDelivery, StatusDelivery } from '../contracts/hooks.js'
+import type {
+  BranchDelivery,
+  DeliveredCommit,
+  PingDelivery,
+  PushDelivery,
+  PushedCommit,
+  StatusDelivery,
+} from '../contracts/hooks.js'
 import type { StoredStatus } from '../domain/commit-status.js'
+import { isNothing } from '../domain/push.js'
 import type { Addresses } from '../http/compatible/api.js'
 import { commitPageUrl, segment, timeOf, toSecond } from '../http/compatible/formats.js'
 import { commitObject, commitPlace, fullRepositoryObject, personObject } from '../http/compatible/github-objects.js'
@@ -11,8 +19,8 @@ import type { VisibleRepository } from '../service/repository-access.js'
  * knows.
  */
 
-/** The most branches of a commit, commits of a push and statuses of a branch that are named. */
-const [MAX_BRANCHES, MAX_COMMITS, MAX_STATUSES] = [10, 20, 100]
+/** The most branches of a commit, and statuses of a branch, that are named. */
+const [MAX_BRANCHES, MAX_STATUSES] = [10, 100]
 
 /** A repository, as it is when something in it is told. */
 export interface ToldRepository {
@@ -20,31 +28,6 @@ export interface ToldRepository {
   readonly defaultBranch: string
   /** When its folder was made, to the second. */
   readonly born: string
-}
-
-/** A push of one ref. */
-export interface ToldPush {
-  /** In full: `refs/heads/main`. */
-  readonly ref: string
-  /** Full ids; zeros of what was not there before, or is not after. */
-  readonly before: string
-  readonly after: string
-  /** Whether commits that the branch had are gone from it. */
-  readonly forced: boolean
-  /** What came with it, the oldest first; of many, the latest are told. */
-  readonly commits: readonly PushedCommit[]
-  /** What the ref names now, or the annotated tag; absent where it names no commit any more. */
-  readonly head?: PushedCommit
-  /** The user. */
-  readonly pusher: string
-}
-
-export interface PushedCommit extends DeliveredCommit {
-  readonly id: string
-  /** Paths of files; absent where nobody has looked. */
-  readonly added?: readonly string[]
-  readonly modified?: readonly string[]
-  readonly removed?: readonly string[]
 }
 
 /** The event `status`. */
@@ -91,8 +74,9 @@ export function branchBody(addresses: Addresses, told: ToldRepository, delivery:
 }
 
 /** The event `push`. */
-export function pushBody(addresses: Addresses, told: ToldRepository, push: ToldPush) {
-  const { ref, before, after, forced, commits, head, pusher } = push
+export function pushBody(addresses: Addresses, told: ToldRepository, delivery: PushDelivery) {
+  const { push, forced, commits, total, head } = delivery
+  const { ref, before, after, pusher, sender } = push
   const repository = toldRepository(addresses, told)
   const compare = `${addresses.root}/${told.found.name.full}/compare/${before}...${after}`
   const toldPushed = (commit: PushedCommit) => pushedCommit(addresses, told, commit)
@@ -105,14 +89,14 @@ export function pushBody(addresses: Addresses, told: ToldRepository, push: ToldP
     forced,
     base_ref: null,
     compare,
-    commits: commits.slice(-MAX_COMMITS).map(toldPushed),
+    commits: commits.map(toldPushed),
     head_commit: head ? toldPushed(head) : null,
     // Of a push it is that of the page: Jenkins finds the jobs of a repository by it.
     repository: { ...repository, url: repository.html_url },
     pusher: { name: pusher, email: null, login: pusher, username: pusher },
-    sender: toldPerson(addresses, pusher),
+    sender: toldPerson(addresses, sender),
     compare_url: compare,
-    total_commits: commits.length,
+    total_commits: total,
   }
 }
 
@@ -226,9 +210,4 @@ function pageOf({ pages }: Addresses, { found }: ToldRepository, sha: string): s
 
 function timeIn({ committer }: DeliveredCommit): string {
   return timeOf(committer.seconds)
-}
-
-/** Whether an id is of nothing, as git writes it of a ref that is not there. */
-function isNothing(id: string): boolean {
-  return /^0+$/.test(id)
 }

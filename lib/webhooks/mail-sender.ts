@@ -64,7 +64,8 @@ export class MailSender implements Sender {
   }
 
   async #result(delivery: Delivery, stopped: AbortSignal): Promise<Omit<DeliveryResult, 'milliseconds'>> {
-    if (delivery.event === 'status') return { kind: 'refused', reason: 'mails are sent of broken and fixed alone' }
+    if (delivery.event === 'status' || delivery.event === 'push')
+      return { kind: 'refused', reason: 'mails are sent of broken and fixed alone' }
     const last = this.#sent.get(branchOf(delivery))
     // Others of the same commit had to wait, or it could not be noted that it is told.
     if (last?.id === delivery.id) return { kind: 'ok', reason: 'the mail server has taken it before' }

@@ -1,5 +1,13 @@
-import type { BranchDelivery, Delivery, PingDelivery, StatusDelivery } from '../contracts/hooks.js'
+import type {
+  BranchDelivery,
+  DeliveredCommit,
+  Delivery,
+  PingDelivery,
+  PushDelivery,
+  StatusDelivery,
+} from '../contracts/hooks.js'
 import type { State } from '../domain/commit-status.js'
+import { HEADS, isNothing, TAGS } from '../domain/push.js'
 import { commitPageUrl } from '../http/compatible/formats.js'
 
 /** What is told to people, a part after the other: the first is a sentence, the rest may be missing. */
@@ -28,6 +36,7 @@ const MAX_NAMED = 5
 /** What a delivery says to people. @param pages what the addresses of pages begin with */
 export function textOf(delivery: Delivery, pages: string): ToldText {
   if (delivery.event === 'ping') return pingText(delivery)
+  if (delivery.event === 'push') return pushText(delivery, pages)
   return delivery.event === 'status' ? statusText(delivery, pages) : branchText(delivery, pages)
 }
 
@@ -62,12 +71,31 @@ function statusText({ repository, status, branches }: StatusDelivery, pages: str
 function branchText({ event, repository, branch, sha, statuses, commit }: BranchDelivery, pages: string): ToldText {
   const [mark, became] = event === 'broken' ? [MARKS.failure, 'is broken'] : [MARKS.success, 'is fixed']
   const failed = event === 'broken' ? `: ${named(statuses.map(({ context }) => context))} failed` : ''
-  const [subject = ''] = commit?.message.split('\n') ?? []
   return {
     sentence: inOneLine(`${mark} ${repository.full} ${branch} ${became} at ${short(sha)}${failed}`),
-    ...(commit && { detail: shortened(inOneLine(`${subject} (${commit.author.name})`)) }),
+    ...(commit && { detail: commitDetail(commit) }),
     url: commitPageUrl(pages, repository, sha),
   }
+}
+
+function pushText({ repository, push, forced, total, head }: PushDelivery, pages: string): ToldText {
+  const { ref, before, after, pusher } = push
+  const name = ref.startsWith(TAGS) ? `the tag ${ref.slice(TAGS.length)}` : ref.slice(HEADS.length)
+  const came = total === 0 ? '' : `, ${total} ${total === 1 ? 'commit' : 'commits'}`
+  const did = isNothing(after)
+    ? `deleted ${name}, which was at ${short(before)}`
+    : isNothing(before)
+      ? `made ${name} at ${short(after)}${came}`
+      : `${forced ? 'forced' : 'pushed'} ${name} from ${short(before)} to ${short(after)}${came}`
+  return {
+    sentence: inOneLine(`↑ ${repository.full}: ${pusher} ${did}`),
+    ...(head && { detail: commitDetail(head), url: commitPageUrl(pages, repository, head.id) }),
+  }
+}
+
+function commitDetail({ message, author }: DeliveredCommit): string {
+  const [subject = ''] = message.split('\n')
+  return shortened(inOneLine(`${subject} (${author.name})`))
 }
 
 function pingText({ hook }: PingDelivery): ToldText {

@@ -2,7 +2,7 @@ import type { Clock } from '../contracts/clock.js'
 import type { Delivery, DeliveryResult, HookSecrets, Sender } from '../contracts/hooks.js'
 import { errorMessage } from '../errors.js'
 import type { Addresses } from '../http/compatible/api.js'
-import { branchBody, hookNumber, pingBody, statusBody } from './github-bodies.js'
+import { branchBody, hookNumber, pingBody, pushBody, statusBody } from './github-bodies.js'
 import type { HttpClient, Message } from './http-client.js'
 import { signatureHeaders } from './signatures.js'
 import { chatLine, textLines, textOf } from './texts.js'
@@ -65,6 +65,7 @@ export class WebhookSender implements Sender {
     const { addresses, repositories } = this.#dependencies
     if (delivery.event === 'ping') return pingBody(addresses, delivery)
     const told = await repositories.of(delivery.repository)
+    if (delivery.event === 'push') return pushBody(addresses, told, delivery)
     return delivery.event === 'status' ? statusBody(addresses, told, delivery) : branchBody(addresses, told, delivery)
   }
 }

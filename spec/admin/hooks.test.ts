@@ -8,12 +8,14 @@ import { runTask } from '../../lib/concurrency/task.js'
 import type { Administration } from '../../lib/admin/administration.js'
 import type { State } from '../../lib/domain/commit-status.js'
 import { AdministrationError, ArgumentError } from '../../lib/errors.js'
+import { systemClock } from '../../lib/contracts/clock.js'
 import { silentLogger } from '../../lib/contracts/logger.js'
 import { completeStatuses } from '../../lib/embedding/complete-store.js'
 import { openAdministration } from '../../lib/embedding/open-administration.js'
+import { Pushes } from '../../lib/service/pushes.js'
 import { LevelStore } from '../../lib/store/level/level-store.js'
 import { embed } from '../fixtures/embedded.js'
-import { makeRepositoryWithCommit } from '../fixtures/git.js'
+import { makeCommit, makeRepositoryWithCommit } from '../fixtures/git.js'
 import { administrationOn } from '../fixtures/local-administration.js'
 import { ModelStore } from '../fixtures/model-store.js'
 import { until } from '../fixtures/within.js'
@@ -183,6 +185,31 @@ t.test('A secret can be dictated, and is rotated', async (t) => {
   t.match(await administration.rotateSecret(given.id, null), { secret: /^whsec_/ })
 })
 
+t.test('A push that is handed over is told, in its turn', async (t) => {
+  const { administration, url, received, repositories, sha } = await world(t)
+  await administration.createHook(request(url, { events: ['push'], branches: ['main'] }))
+  const next = await makeCommit(join(repositories, 'alice/hello.git'), 'next')
+  const [zeros, id] = ['0'.repeat(40), '01234567-89ab-4cde-8f01-23456789abcd']
+  const refs = [
+    { ref: 'refs/heads/main', before: zeros, after: sha },
+    { ref: 'refs/tags/v1', before: zeros, after: sha },
+  ]
+  t.strictSame(await administration.notePush('alice/hello', { id, pusher: 'alice', refs }), { deliveries: 1 })
+  const more = { id: id.replace('0', '1'), refs: [{ ref: 'refs/heads/main', before: sha, after: next }] }
+  t.strictSame(await administration.notePush('alice/hello', more, { user: 'git' }), { deliveries: 1 })
+  await until(() => received.length === 2)
+  t.match(
+    received.map(({ headers, body }) => ({ event: headers['x-github-event'], body })),
+    [
+      { event: 'push', body: { before: zeros, after: sha, pusher: { name: 'alice' }, sender: { login: 'host' } } },
+      { event: 'push', body: { before: sha, after: next, pusher: { name: 'git' }, commits: [{ message: 'next\n' }] } },
+    ],
+  )
+  await t.rejects(administration.notePush('alice/none', more), { message: 'there is no repository alice/none' })
+  await t.rejects(administration.notePush('alice', more), ArgumentError)
+  await t.rejects(administration.notePush('alice/hello', { ...more, id: 'x' }), ArgumentError)
+})
+
 t.test('What is wrong is said', async (t) => {
   const { administration, url } = await world(t)
   const wrong: [more: object, message: RegExp][] = [
@@ -193,7 +220,9 @@ t.test('What is wrong is said', async (t) => {
     [{ url: `${url}${'x'.repeat(2048)}` }, /2048 characters/],
     [{ url: 'mailto:a@example.com' }, /mail\.server is not set/],
     [{ format: 'xml' }, /no format "xml": it is one of github, chat, text/],
-    [{ events: ['push'] }, /no event "push"/],
+    [{ events: ['pull'] }, /no event "pull"/],
+    [{ events: ['push'], contexts: ['ci'] }, /a push has no context/],
+    [{ events: ['push'], states: ['failure'] }, /a push has no context and no state/],
     [{ events: [] }, /one event at least/],
     [{ states: ['red'] }, /no state "red"/],
     [{ contexts: [] }, /1 to 100 contexts/],
@@ -225,8 +254,10 @@ t.test('A mail is for what becomes of branches', async (t) => {
   })
   const made = await service.administration.createHook(request('mailto:alice@example.com'))
   t.match(made, { receiver: 'mailto:alice@example.com', events: ['broken', 'fixed'] })
-  const statuses = request('mailto:alice@example.com', { events: ['status'] })
-  await t.rejects(service.administration.createHook(statuses), { message: /broken and fixed alone/ })
+  for (const event of ['status', 'push']) {
+    const others = request('mailto:alice@example.com', { events: ['broken', event] })
+    await t.rejects(service.administration.createHook(others), { message: /broken and fixed alone/ })
+  }
 })
 
 t.test('Where there are no webhooks, that is said', async (t) => {
@@ -235,6 +266,8 @@ t.test('Where there are no webhooks, that is said', async (t) => {
   const model = new ModelStore()
   const administration = administrationOn(Object.assign(model, { statuses: completeStatuses(model.statuses) }))
   await t.rejects(administration.listHooks(null), { message: /this store keeps no webhooks/ })
+  const refs = [{ ref: 'refs/heads/main', before: 'a'.repeat(40), after: 'b'.repeat(40) }]
+  await t.rejects(administration.notePush('alice/hello', { id: 'x', refs }), { message: /keeps no webhooks/ })
 })
 
 t.test('Without a service webhooks are made, listed and tested all the same', async (t) => {
@@ -287,6 +320,7 @@ function hooksOn(store: LevelStore) {
   return {
     store: store.hooks,
     contents: store.contents,
+    pushes: new Pushes(store.hooks, systemClock),
     sender: { send: async () => await Promise.reject(new Error('nothing is sent here')) },
     secrets: { of: () => ({ current: 'x' }) },
     check: () => undefined,

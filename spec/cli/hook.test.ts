@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { LevelStore } from '../../lib/store/level/level-store.js'
 import { CommandPlace } from '../fixtures/command.js'
 
 const DONE = { status: 0, stdout: '', stderr: '' }
@@ -47,6 +48,28 @@ t.test('A webhook is made, tested, listed, paused, resumed, rotated and deleted'
   t.notMatch(rotated.stdout, secret)
   t.strictSame(await place.run(['hook', 'delete', id]), DONE)
   t.match(await place.run(['hook', 'delete', id]), { status: 1, stderr: `commit-status: there is no hook ${id}\n` })
+})
+
+t.test('What was not kept for a webhook is said when it goes on', async (t) => {
+  const place = new CommandPlace(t.testdir())
+  for (const [event, notes] of [
+    ['status', 1],
+    ['push', 2],
+  ] as const) {
+    const url = 'https://ci.example.com/x'
+    const made = await place.run(['hook', 'create', '*', url, '--events', event, '--json'])
+    const { id } = JSON.parse(made.stdout) as { id: string }
+    const store = await LevelStore.open(place.store)
+    const since = '2026-01-31T12:00:00.000Z'
+    await store.hooks.update(id, (hook) => ({ ...hook, state: 'stopped', behind_since: since }))
+    await store.close()
+    const { status, stderr } = await place.run(['hook', 'resume', id], { notes: true })
+    t.equal(status, 0)
+    const lines = stderr.trimEnd().split('\n')
+    t.equal(lines.length, notes)
+    t.match(lines[0], `nothing of ${since} and later was kept: commit-status hook resend ${id} --since ${since}`)
+    if (event === 'push') t.match(lines[1], /makes no pushes again/)
+  }
 })
 
 t.test('The receiver may dictate the secret, in a file', async (t) => {

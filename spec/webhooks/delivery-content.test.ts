@@ -3,14 +3,18 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { HookRecord } from '../../lib/contracts/hooks.js'
 import type { Report } from '../../lib/domain/commit-status.js'
+import { pushText } from '../../lib/domain/push.js'
 import { parseObjectId } from '../../lib/domain/object-id.js'
 import { ServiceError, StoreCorrupt, StoreUnavailable } from '../../lib/errors.js'
 import { CommitContents } from '../../lib/git/commit-content.js'
 import { GitProcesses } from '../../lib/git/git-process.js'
+import { PushedCommits } from '../../lib/git/pushed-commits.js'
 import { RefLists } from '../../lib/git/ref-lists.js'
 import { RepositoryFolder } from '../../lib/git/repository-folder.js'
 import { LevelStore } from '../../lib/store/level/level-store.js'
 import { DeliveryContent } from '../../lib/webhooks/delivery-content.js'
+import { PushContent } from '../../lib/webhooks/push-content.js'
+import { push } from '../fixtures/deliveries.js'
 import { git, makeCommit, makeRepositoryWithCommit } from '../fixtures/git.js'
 import { hookOf } from '../fixtures/hooks.js'
 import { repositoryNamed } from '../fixtures/names.js'
@@ -28,10 +32,16 @@ async function world(t: Test, hook: HookRecord) {
     processes.close()
     await store.close()
   })
-  const dependencies = {
+  const commits = new CommitContents(processes)
+  const places = {
     ...{ statuses: store.statuses, outbox: store.hooks.outbox },
     repositories: new RepositoryFolder(join(folder, 'repositories'), { topOwner: 'git' }),
-    ...{ refLists: new RefLists(processes), contents: new CommitContents(processes) },
+    ...{ refLists: new RefLists(processes), contents: commits },
+  }
+  const pushed = new PushedCommits(processes, commits)
+  const dependencies = {
+    ...places,
+    pushes: new PushContent({ repositories: places.repositories, pushes: pushed }),
   }
   const contents = new DeliveryContent(dependencies)
   await store.hooks.add(hook)
@@ -150,6 +160,38 @@ t.test('Each branch has its own delivery, and a hook hears of what it wants alon
   t.strictSame((await contents.of(hook, entry)).deliveries, deliveries, 'they are the same when made again')
 })
 
+t.test('A push is told with its commits, and without them where they cannot be read', async (t) => {
+  const hook = hookOf('a', { events: ['push'] })
+  const { contents, dependencies, directory, sha, folder } = await world(t, hook)
+  const next = await makeCommit(directory, 'next')
+  const entry = (of = push({ before: sha, after: next }), subject = pushText(of)) => ({
+    ...{ hook: 'a', repository: hello, subject, delivery: 'd', since: '', from: null },
+  })
+  const { deliveries, ...rest } = await contents.of(hook, entry())
+  t.strictSame(rest, { told: null })
+  t.match(deliveries, [
+    {
+      ...{ id: 'd', event: 'push', hook, repository: hello, forced: false, total: 1 },
+      push: { ref: 'refs/heads/main', before: sha, after: next, pusher: 'alice', sender: 'git' },
+      commits: [{ id: next, message: 'next\n', parents: [sha] }],
+      head: { id: next },
+    },
+  ])
+  const busy = new PushContent({
+    ...dependencies,
+    pushes: { of: async () => await Promise.reject(new ServiceError('overloaded')) },
+  })
+  await t.rejects(busy.of(hook, entry()), { code: 'overloaded' })
+  const nothing = [{ event: 'push', commits: [], total: 0, forced: false, head: undefined }]
+  const fails = new PushContent({
+    ...dependencies,
+    pushes: { of: async () => await Promise.reject(new Error('EIO')) },
+  })
+  t.match((await fails.of(hook, entry())).deliveries, nothing)
+  rmSync(join(folder, 'repositories/alice/hello.git'), { recursive: true })
+  t.match((await contents.of(hook, entry())).deliveries, nothing)
+})
+
 t.test('What cannot be read is tried again, but for what is damaged', async (t) => {
   const hook = hookOf('a', { events: ['status', 'broken'] })
   const { report, dependencies, store, sha } = await world(t, hook)
@@ -169,7 +211,8 @@ t.test('What cannot be read is tried again, but for what is damaged', async (t) 
   })
   await t.rejects(busy.of(hook, entry), { code: 'overloaded' })
   const contents = new DeliveryContent(dependencies)
-  t.strictSame((await contents.of(hook, { ...entry, subject: 'refs/heads/main' })).deliveries, [])
+  for (const subject of ['refs/heads/main', 'main/ci'])
+    t.strictSame((await contents.of(hook, { ...entry, subject })).deliveries, [], 'nothing of ours')
   await store.statuses.remove(hello, parseObjectId(sha) ?? fail(), undefined)
   t.strictSame((await contents.of(hook, { ...entry, subject: `${sha}/` })).deliveries, [])
 })

@@ -8,7 +8,15 @@ import type { HookRecord } from '../../lib/contracts/hooks.js'
 import { mailAddresses } from '../../lib/webhooks/mail-addresses.js'
 import { MailSender } from '../../lib/webhooks/mail-sender.js'
 import { makeCertificate } from '../fixtures/certificate.js'
-import { addresses, branchDelivery, hook, pingDelivery, status, statusDelivery } from '../fixtures/deliveries.js'
+import {
+  addresses,
+  branchDelivery,
+  hook,
+  pingDelivery,
+  pushDelivery,
+  status,
+  statusDelivery,
+} from '../fixtures/deliveries.js'
 import { freePort } from '../fixtures/free-port.js'
 import { missing } from '../fixtures/program.js'
 import { smtpServer, smtpServerIsMissing } from '../fixtures/smtp-server.js'
@@ -164,12 +172,14 @@ t.test('A mail server that does not answer is a failure', async (t) => {
   t.match(await senderTo(silent.url).sender.send(ping, stop.signal), { kind: 'failed', reason: /the service stops/ })
 })
 
-t.test('Single statuses are not mailed', async (t) => {
+t.test('Single statuses and pushes are not mailed', async (t) => {
   const { sender } = senderTo('smtp://127.0.0.1:1')
-  t.match(await sender.send(statusDelivery({ hook: hookTo('mailto:alice@example.com') }), never), {
-    kind: 'refused',
-    reason: 'mails are sent of broken and fixed alone',
-  })
+  const to = { hook: hookTo('mailto:alice@example.com') }
+  for (const delivery of [statusDelivery(to), pushDelivery(to)])
+    t.match(await sender.send(delivery, never), {
+      kind: 'refused',
+      reason: 'mails are sent of broken and fixed alone',
+    })
 })
 
 t.test('A password goes over no open line', { skip: skipTls }, async (t) => {

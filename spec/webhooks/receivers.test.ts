@@ -8,14 +8,19 @@ import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../lib/contracts/clock.js'
 import type { Delivery } from '../../lib/contracts/hooks.js'
-import { pushBody, type ToldPush } from '../../lib/webhooks/github-bodies.js'
 import { openSending } from '../../lib/webhooks/sending.js'
-import { signatureHeaders } from '../../lib/webhooks/signatures.js'
 import { ToldRepositories } from '../../lib/webhooks/told-repositories.js'
 import { goEnvironment, runClient } from '../fixtures/debian-client.js'
-import { addresses, branchDelivery, hook, pingDelivery, status, statusDelivery } from '../fixtures/deliveries.js'
+import {
+  addresses,
+  branchDelivery,
+  hook,
+  pingDelivery,
+  pushDelivery,
+  status,
+  statusDelivery,
+} from '../fixtures/deliveries.js'
 import { freePort } from '../fixtures/free-port.js'
-import { repositoryNamed } from '../fixtures/names.js'
 import { missing } from '../fixtures/program.js'
 import { receiver, type Received } from '../fixtures/receiver.js'
 import { until } from '../fixtures/within.js'
@@ -150,7 +155,7 @@ t.test(
     t.match(await send(statusDelivery({ hook: to(url, 'another secret') })), { kind: 'failed', status: 400 })
     t.match(await send(statusDelivery({ hook: to(url), commit })), { kind: 'ok' })
     t.match(await send(pingDelivery(to(url))), { kind: 'ok' })
-    t.equal(await post(url, 'push', pushed()), 200)
+    t.match(await send(pushDelivery({ hook: to(url) })), { kind: 'ok' })
     await until(() => lines.length >= 3)
     t.strictSame(lines, [
       `status alice/hello ${SHA} ci/test failure main ci-agent Say hello`,
@@ -162,7 +167,7 @@ t.test(
 
 t.test('Jenkins takes what is signed, and finds the jobs of a repository and a pusher', async (t) => {
   for (const header of ['x-hub-signature', 'x-hub-signature-256'] as const) {
-    const push = await received(t, async (url) => await post(url, 'push', pushed()))
+    const push = await received(t, async (url) => await send(pushDelivery({ hook: to(url) })))
     t.strictSame(jenkins(push, header), { pusher: 'alice', repository: ['status.example.com', 'alice', 'hello'] })
     const ping = await received(t, async (url) => await send(pingDelivery(to(url))))
     t.match(jenkins(ping, header), { organization: 'https://status.example.com/api/v3/orgs/alice' })
@@ -184,10 +189,10 @@ t.test('Zulip says what has come', async (t) => {
   t.equal(zulip(without).text, `[aaaaaaaaaaa](${page}) changed its status to failure.`)
   const ping = await received(t, async (url) => await send(pingDelivery(to(url))))
   t.strictSame(zulip(ping), { topic: 'alice', text: 'GitHub webhook has been successfully configured by root.' })
-  const push = await received(t, async (url) => await post(url, 'push', pushed()))
+  const push = await received(t, async (url) => await send(pushDelivery({ hook: to(url) })))
   t.strictSame(zulip(push), {
     topic: 'hello / main',
-    text: `alice pushed 1 (A U Thor) to main, https://status.example.com/alice/hello/compare/${SHA}...${SHA}`,
+    text: `git pushed 1 (A U Thor) to main, https://status.example.com/alice/hello/compare/${'b'.repeat(40)}...${SHA}`,
   })
 })
 
@@ -198,33 +203,6 @@ async function received(t: Test, deliver: (url: string) => Promise<unknown>): Pr
   const [first] = received
   if (!first) throw new Error('nothing has arrived')
   return first
-}
-
-function pushed(): object {
-  const head = { id: SHA, ...commit }
-  const push: ToldPush = {
-    ref: 'refs/heads/main',
-    before: SHA,
-    after: SHA,
-    forced: false,
-    commits: [head],
-    head,
-    pusher: 'alice',
-  }
-  const found = {
-    name: repositoryNamed('alice/hello'),
-    repository: { directory: '', public: true },
-    access: 'read',
-  } as const
-  return pushBody(addresses, { found, defaultBranch: 'main', born: '2026-01-31T12:00:00Z' }, push)
-}
-
-/** Posts as a hook is posted. */
-async function post(url: string, event: string, content: object): Promise<number> {
-  const body = Buffer.from(JSON.stringify(content))
-  const signed = signatureHeaders({ current: SECRET }, 'd1', Math.floor(Date.now() / 1000), body)
-  const headers = { 'Content-Type': 'application/json', 'X-GitHub-Event': event, ...signed }
-  return (await fetch(url, { method: 'POST', headers, body })).status
 }
 
 interface Payload {

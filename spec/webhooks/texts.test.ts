@@ -1,6 +1,6 @@
 import t from 'tap'
 import { chatLine, textLines, textOf } from '../../lib/webhooks/texts.js'
-import { branchDelivery, pingDelivery, status, statusDelivery } from '../fixtures/deliveries.js'
+import { branchDelivery, pingDelivery, push, pushDelivery, status, statusDelivery } from '../fixtures/deliveries.js'
 import { repositoryNamed } from '../fixtures/names.js'
 
 const PAGES = 'https://status.example.com'
@@ -45,6 +45,24 @@ t.test('A branch is broken by what failed, and fixed by a commit', async (t) => 
     textLines(textOf(branchDelivery({ event: 'fixed' }), PAGES)),
     `✓ alice/hello main is fixed at aaaaaaaa\n${PAGE}`,
   )
+})
+
+t.test('A push is told in one line, with its last commit', async (t) => {
+  const said = (...of: Parameters<typeof pushDelivery>) => chatLine(textOf(pushDelivery(...of), PAGES))
+  const tail = ` – Say hello (A U Thor) <${PAGE}>`
+  t.equal(said(), `↑ alice/hello: alice pushed main from bbbbbbbb to aaaaaaaa, 1 commit${tail}`)
+  t.equal(
+    said({ forced: true, total: 21 }),
+    `↑ alice/hello: alice forced main from bbbbbbbb to aaaaaaaa, 21 commits${tail}`,
+  )
+  const zeros = '0'.repeat(40)
+  const none = { commits: [], total: 0 }
+  t.equal(
+    said({ push: push({ before: zeros, ref: 'refs/tags/v1', pusher: '@here' }), ...none }),
+    `↑ alice/hello: @\u200bhere made the tag v1 at aaaaaaaa${tail}`,
+  )
+  const { head: _, ...gone } = pushDelivery({ push: push({ after: zeros, ref: 'refs/heads/x/y' }), ...none })
+  t.equal(chatLine(textOf(gone, PAGES)), '↑ alice/hello: alice deleted x/y, which was at bbbbbbbb')
 })
 
 t.test('A ping says which hook it is of', async (t) => {

@@ -8,7 +8,7 @@ import { HttpClient } from '../../lib/webhooks/http-client.js'
 import { DerivedSecrets } from '../../lib/webhooks/secrets.js'
 import { ToldRepositories } from '../../lib/webhooks/told-repositories.js'
 import { WebhookSender } from '../../lib/webhooks/webhook-sender.js'
-import { addresses, branchDelivery, hook, pingDelivery, statusDelivery } from '../fixtures/deliveries.js'
+import { addresses, branchDelivery, hook, pingDelivery, pushDelivery, statusDelivery } from '../fixtures/deliveries.js'
 import { receiver } from '../fixtures/receiver.js'
 
 const never = new AbortController().signal
@@ -54,6 +54,7 @@ t.test('Each event is sent in the format of its hook, signed, with the headers o
   for (const [make, event] of [
     [statusDelivery, { context: 'ci/test' }],
     [branchDelivery, { action: 'broken' }],
+    [pushDelivery, { ref: 'refs/heads/main', pusher: { name: 'alice' } }],
   ] as const) {
     const github = await send(make({ hook: to('github') }))
     t.equal(github.headers['content-type'], 'application/json')

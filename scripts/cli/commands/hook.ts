@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { Option, type Command } from 'commander'
 import type { ListedHook } from '../../../lib/admin/administration.js'
 import { jsonLine } from '../../../lib/admin/ndjson.js'
-import type { HookAttempt } from '../../../lib/contracts/hooks.js'
+import { HOOK_EVENTS, type HookAttempt } from '../../../lib/contracts/hooks.js'
 import { STATES } from '../../../lib/domain/commit-status.js'
 import { errorMessage } from '../../../lib/errors.js'
 import { administer } from '../administration/administer.js'
@@ -19,7 +19,7 @@ export function hookCommand(program: Command, io: Io): void {
   const hook = program
     .command('hook')
     .helpCommand(false)
-    .description('tell programs, chats and people of statuses: create, list, test and delete webhooks')
+    .description('tell programs, chats and people of statuses and pushes: create, list, test and delete webhooks')
   createCommand(hook, io)
   listCommands(hook, io)
   changeCommands(hook, io)
@@ -32,11 +32,7 @@ function createCommand(hook: Command, io: Io): void {
     .argument('<on>', 'owner/repo, owner/* or *')
     .argument('<url>', 'http or https, or mailto: and addresses')
     .addOption(new Option('--format <name>', 'how it is written').choices(['github', 'chat', 'text']).default('github'))
-    .addOption(
-      new Option('--events <event>', 'what is told; several times')
-        .choices(['status', 'broken', 'fixed'])
-        .argParser(repeated),
-    )
+    .addOption(new Option('--events <event>', 'what is told; several times').choices(HOOK_EVENTS).argParser(repeated))
     .option('--contexts <pattern>', 'only these contexts, * for any characters; several times', repeated)
     .addOption(
       new Option('--states <state>', 'only statuses in this state; several times').choices(STATES).argParser(repeated),
@@ -80,7 +76,8 @@ function createCommand(hook: Command, io: Io): void {
   explain(create, {
     more: [
       'Without --events a webhook is told of each status, and a mail of branches that break and that are fixed: ' +
-        'broken is a branch whose tip has failed after one that had not, fixed the other way round.',
+        'broken is a branch whose tip has failed after one that had not, fixed the other way round; push is told of ' +
+        'branches and tags that were pushed, with --branches of these branches alone.',
       'An address may be a secret of its own: lists and logs show its host alone.',
     ],
     examples: [
@@ -180,13 +177,14 @@ function changeCommands(hook: Command, io: Io): void {
     .description('go on with a webhook that was paused or stopped, or try one that fails at once')
     .argument('<id>', 'as `hook list` shows it')
     .action(async (id: string, _options: unknown, command: Command) => {
-      const { behind_since: since } = await administer(
+      const { behind_since: since, events } = await administer(
         io,
         command,
         async (administration, by) => await administration.resumeHook(id, by),
       )
-      if (since !== undefined)
-        note(io, `nothing of ${since} and later was kept: commit-status hook resend ${id} --since ${since}`)
+      if (since === undefined) return
+      note(io, `nothing of ${since} and later was kept: commit-status hook resend ${id} --since ${since}`)
+      if (events.includes('push')) note(io, 'that makes no pushes again: start by hand what they should have started')
     })
   explain(resume, { examples: ['commit-status hook resume 0123456789ab'] })
 
