@@ -172,6 +172,7 @@ export async function assemble(
       refLists,
       git,
       tokens: ours,
+      hooks: hooks && administration,
       clientAddress,
       address,
       isTrustedPeer,

@@ -54,6 +54,8 @@ export interface OpenPagesDependencies extends Pick<Dependencies, 'folder' | 'fa
   readonly git: GitProcesses
   /** Absent where the host has tokens of its own. */
   readonly tokens: Pick<Administration, 'createToken' | 'listTokens' | 'revokeToken'> | undefined
+  /** Absent where there are none. */
+  readonly hooks: Pick<Administration, 'listHooks'> | undefined
   readonly clientAddress: (request: IncomingMessage) => string
   readonly address: PublicAddress
   readonly isTrustedPeer: (request: IncomingMessage) => boolean
@@ -65,7 +67,7 @@ export interface OpenPagesDependencies extends Pick<Dependencies, 'folder' | 'fa
 
 /** Puts the pages together. */
 export function openPages(pages: HostPages | StandAlonePages, dependencies: OpenPagesDependencies): Surface {
-  const { lists, refs, git, tokens, folder, policy, clientAddress, failures, logger, address } = dependencies
+  const { lists, refs, git, tokens, hooks, folder, policy, clientAddress, failures, logger, address } = dependencies
   const { base = '', title = defaultOf('title'), commitUrl = defaultOf('commitUrl') } = pages
   const [url, command] = 'session' in pages ? [pages.signInUrl, undefined] : [pages.url, pages.command]
   const visitors = (): Visitors => {
@@ -107,6 +109,7 @@ export function openPages(pages: HostPages | StandAlonePages, dependencies: Open
     command,
     ...('linkCommand' in pages && { sessions: dependencies.sessions, linkCommand: pages.linkCommand }),
     ...(tokens && { tokens }),
+    ...(hooks && { hooks }),
     address,
     clientAddress,
     isTrustedPeer: dependencies.isTrustedPeer,

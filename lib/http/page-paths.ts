@@ -1,7 +1,7 @@
 import { parseRepositoryName, type RepositoryName } from '../domain/repository-name.js'
 
 /** What pages of a repository are called. A folder of the same name is told from them by an escaped slash. */
-const PAGES = String.raw`(?:commits|branches|badge\.svg)(?:/|$)`
+const PAGES = String.raw`(?:commits|branches|webhooks|badge\.svg)(?:/|$)`
 
 const REPOSITORY = `^/repos/(?<owner>[^/]+)/(?<repo>[^/]+(?:/(?!${PAGES})[^/]+)*)`
 

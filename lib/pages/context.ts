@@ -55,6 +55,8 @@ export interface PageContext {
   readonly linkCommand?: string
   /** Absent where the host has tokens of its own. */
   readonly tokens?: Pick<Administration, 'createToken' | 'listTokens' | 'revokeToken'>
+  /** Absent where there are none. */
+  readonly hooks?: Pick<Administration, 'listHooks'>
   readonly address: PublicAddress
   readonly clientAddress: (request: Request) => string
   /** Whether the peer of a request is a trusted reverse proxy. */

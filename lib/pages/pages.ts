@@ -15,6 +15,7 @@ import { frameOf, signInUrlOf, type PageContext } from './context.js'
 import { repositoryRoutes } from './repository-routes.js'
 import { sessionRoutes } from './session-routes.js'
 import { tokenRoutes } from './token-routes.js'
+import { webhookRoutes } from './webhook-routes.js'
 import { NOBODY, type Visitors } from './visitor.js'
 
 /** What is below the base; the rest is the API's, or the host's. */
@@ -27,6 +28,7 @@ export function createPages(given: PageContext): Surface {
   const routes = [
     ...commitRoutes(pageContext),
     ...repositoryRoutes(pageContext),
+    ...webhookRoutes(pageContext),
     ...badgeRoutes(pageContext),
     ...homeRoutes(pageContext),
     ...tokenRoutes(pageContext),

@@ -28,6 +28,8 @@ export interface RepositoryLog extends ShellHints {
   /** How many commits are passed over. */
   readonly skip: number
   readonly hasMore: boolean
+  /** Whether whoever looks may see its webhooks. */
+  readonly hasWebhooks: boolean
   /** Where the service is. */
   readonly origin: string
 }
@@ -70,12 +72,12 @@ export function repositoryPage(log: RepositoryLog): Page {
   }
 }
 
-function refForm(here: string, { ref, branches }: RepositoryLog): Html {
+function refForm(here: string, { ref, branches, hasWebhooks }: RepositoryLog): Html {
   return html`<form class="bar" method="get" action="${here}">
     <label>Branch or tag <input name="ref" value="${ref}" list="branches" maxlength="1024" /></label
     ><button>Show</button>
     <datalist id="branches">${proposals(branches)}</datalist>
-    <a href="${here}/branches">All branches</a>
+    <a href="${here}/branches">All branches</a> ${hasWebhooks && html`<a href="${here}/webhooks">Webhooks</a>`}
   </form>`
 }
 

@@ -12,7 +12,7 @@ import { MAX_COMMITS, repositoryPage } from './repository-page.js'
 import { defaultBranch } from './default-branch.js'
 
 export function repositoryRoutes(pageContext: PageContext): readonly Route[] {
-  const { base, lists, log, refLists, address } = pageContext
+  const { base, lists, log, refLists, address, hooks } = pageContext
   return [
     {
       name: 'page',
@@ -25,8 +25,8 @@ export function repositoryRoutes(pageContext: PageContext): readonly Route[] {
         // Links on the page are read from its address.
         if (asked?.name.includes('/') && repositoryPath(asked) !== request.path)
           return redirect(base + repositoryPath(asked) + request.search)
-        const found = await lists.find(caller, asked)
-        const { name, repository } = found
+        const found = await lists.find(caller, asked, hooks ? 'write' : 'read')
+        const { name, repository, access } = found
         const query = queryOf(request)
         const skip = skipOf(query)
         const askedRef = query.get('ref') ?? ''
@@ -52,6 +52,7 @@ export function repositoryRoutes(pageContext: PageContext): readonly Route[] {
           skip,
           hasMore: commits.length > MAX_COMMITS,
           origin: address.origin(request),
+          hasWebhooks: hooks !== undefined && access === 'write',
           ...shellHints(pageContext, request),
         })
         return pageAnswer(frame, page)

@@ -125,6 +125,14 @@ for (const [name, options] of Object.entries(WINDOWS)) {
       await check(path)
     }
     await page.getByRole('button', { name: 'Sign in as alice' }).click()
+    const hook = { on: 'alice/hello', url: 'https://ci.example/x', format: 'github', secret: 'x'.repeat(16) }
+    const { id } = await service.admin.createHook({ ...hook, contexts: ['without-a-place-to-break'.repeat(9)] })
+    await service.admin.pauseHook(id)
+    await service.admin.createHook({ ...hook, on: '*', url: `https://${'long-name.'.repeat(9)}example/` })
+    await page.goto(service.url + home)
+    await page.getByRole('link', { name: 'Webhooks' }).click()
+    await page.getByText('paused').waitFor()
+    await check('webhooks')
     await page.goto(`${service.url}/settings/tokens`)
     await page.getByLabel(/^Name/).fill('ci')
     await page.getByRole('button', { name: 'Make the token' }).click()

@@ -14,7 +14,12 @@ const SIGNS = {
 /** A state as people see it; `null`: there is no status. */
 export function stateSign(state: State | null): Html {
   const { sign, word } = SIGNS[state ?? 'none']
-  return html`<span class="state ${state ?? 'none'}"><span aria-hidden="true">${sign}</span> ${word}</span>`
+  return pill(state ?? 'none', sign, word)
+}
+
+/** A word with a sign before it, in the colours of a state. */
+export function pill(look: State | 'none', sign: string, word: string): Html {
+  return html`<span class="state ${look}"><span aria-hidden="true">${sign}</span> ${word}</span>`
 }
 
 /** What stands in the title of a window, where there is no colour. */
