@@ -1,4 +1,4 @@
-import { cpSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, rmSync } from 'node:fs'
 import type { Place } from './data.js'
 import { ServerProcess } from './processes.js'
 import type { Setting } from './setting.js'
@@ -35,8 +35,9 @@ export class Services {
   }
 }
 
-/** Copies a store, that of a running service too. */
+/** Copies a store, that of a running service too; of one that is yet to be made there is no copy. */
 export function copyStore(from: string, to: string): void {
   rmSync(to, { recursive: true, force: true })
+  if (!existsSync(from)) return
   cpSync(from, to, { recursive: true, filter: (source) => !/(?:\/LOCK|\/admin)$/.test(source) })
 }
