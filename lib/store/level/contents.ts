@@ -8,15 +8,14 @@ import type {
   StoreContents,
 } from '../../contracts/store-administration.js'
 import type { RepositoryName } from '../../domain/repository-name.js'
-import { type BatchOperation, type LevelDatabase } from './database.js'
+import type { BatchOperation } from './batch.js'
+import type { LevelDatabase } from './database.js'
 import type { LevelGrants } from './grants.js'
+import { STATUSES } from './key-range.js'
 import { LevelMerge } from './merge.js'
 import { toEntry, parseStatus } from './status-record.js'
 import type { LevelStatuses } from './statuses.js'
 import type { LevelWriter } from './writer.js'
-
-/** What is not a status has a key that begins with an exclamation mark, and no name of an owner begins with less. */
-const STATUSES = { gte: '"', lt: '\uffff' }
 
 /** All that a LevelDB store has. */
 export class LevelContents implements StoreContents {

@@ -1,15 +1,19 @@
 import { rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Level, type Iterator } from 'level'
-import { errorMessage, StoreCorrupt, StoreLocked, StoreUnavailable } from '../../errors.js'
+import { errorMessage, StoreLocked, StoreUnavailable } from '../../errors.js'
 import type { MaybePromise } from '../../concurrency/maybe-promise.js'
 import { SyncWhileFast } from '../../concurrency/sync-while-fast.js'
 import { BATCH_SIZE } from '../../concurrency/task.js'
+import type { Batch, BatchOperation } from './batch.js'
+import { CommitFilter } from './commit-filter.js'
 import { SPACE_PROBE } from './disk-space.js'
 import { DatabaseFiles } from './database-files.js'
+import { STATUSES, type KeyRange } from './key-range.js'
 import { Turns } from '../turns.js'
 import { makeFolder } from './make-folder.js'
 import { makeFilesPrivate } from './private-files.js'
+import { unreadable } from './record.js'
 
 declare module 'level' {
   // eslint-disable-next-line @typescript-eslint/no-unused-vars -- as they are published
@@ -19,28 +23,11 @@ declare module 'level' {
   }
 }
 
-/** One change of the database. */
-export type BatchOperation =
-  | { readonly type: 'put'; readonly key: string; readonly value: string }
-  | { readonly type: 'del'; readonly key: string }
-
-/** Changes, too many to hold as objects. */
-export interface Batch {
-  add(operation: BatchOperation): void
-  /** Makes them, all or none. On disk once it has resolved. */
-  write(): Promise<void>
-  /** Lets go of them; harmless after `write`. */
-  discard(): Promise<void>
-}
-
-/** Keys from one to before another. */
-interface KeyRange {
-  readonly gte: string
-  readonly lt: string
-}
-
 /** The most bytes of a page, which is read at once. */
 const PAGE_BYTES = 256 * 1024
+
+/** How many keys are read at once. */
+const KEYS = 1000
 
 /** How many statuses a commit may well have. */
 const FEW = 32
@@ -62,11 +49,13 @@ export class LevelDatabase {
   readonly #reopened: (() => void)[] = []
   readonly #syncReads = new SyncWhileFast()
   readonly #turns = new Turns()
+  readonly #reported: CommitFilter
 
   private constructor(folder: string, level: Level, files: DatabaseFiles) {
     this.folder = folder
     this.#level = level
     this.files = files
+    this.#reported = new CommitFilter(() => this.#keyPages(STATUSES), files.isNew)
   }
 
   /**
@@ -152,15 +141,31 @@ export class LevelDatabase {
     }
   }
 
-  /** How many keys begin with `prefix`; the counting ends at `max`. */
+  /**
+   * Whether it is known, without a read, that a commit has no statuses.
+   * @param prefix of the keys of its statuses
+   * @throws StoreCorrupt when what is there cannot be trusted
+   */
+  hasNone(prefix: string): boolean {
+    const range = within(prefix)
+    this.files.refuseDamaged(range.gte, range.lt)
+    return this.#reported.lacks(prefix)
+  }
+
+  /** How many keys begin with the `prefix` of those of a commit's statuses; the counting ends at `max`. */
   async count(prefix: string, max: number): Promise<number> {
-    const keys = this.#level.keys({ ...within(prefix), limit: max })
+    let found = 0
+    if (this.hasNone(prefix)) return found
+    for await (const page of this.#keyPages({ ...within(prefix), limit: max })) found += page.length
+    return found
+  }
+
+  async *#keyPages(range: KeyRange & { readonly limit?: number }): AsyncGenerator<string[]> {
+    const keys = this.#level.keys({ ...range, highWaterMarkBytes: PAGE_BYTES })
     try {
-      let found = 0
-      for (let page = await keys.nextv(max); page.length > 0; page = await keys.nextv(max)) found += page.length
-      return found
+      for (let page = await keys.nextv(KEYS); page.length > 0; page = await keys.nextv(KEYS)) yield page
     } catch (cause) {
-      return unreadable(cause, prefix)
+      unreadable(cause, range.gte)
       /* c8 ignore next -- V8 counts a way out of the catch that there is not */
     } finally {
       await keys.close()
@@ -255,7 +260,8 @@ export class LevelDatabase {
   batch(): Batch {
     const batch = this.#level.batch()
     return {
-      add(operation) {
+      add: (operation) => {
+        this.#reported.note(operation.key)
         if (operation.type === 'put') batch.put(operation.key, operation.value)
         else batch.del(operation.key)
       },
@@ -264,12 +270,13 @@ export class LevelDatabase {
     }
   }
 
-  /** Makes changes, all or none. On disk once it has resolved. */
-  async write(operations: Iterable<BatchOperation>): Promise<void> {
+  /** Makes changes, all or none, `known` keys of which were there before. On disk once it has resolved. */
+  async write(operations: Iterable<BatchOperation>, known: ReadonlySet<string> = new Set()): Promise<void> {
     // A chained batch takes two thirds of the processor time of an array.
     const batch = this.#level.batch()
     let characters = 0
     for (const operation of operations) {
+      if (!known.has(operation.key)) this.#reported.note(operation.key)
       if (operation.type === 'put') {
         batch.put(operation.key, operation.value)
         characters += operation.key.length + operation.value.length
@@ -284,17 +291,8 @@ export class LevelDatabase {
   }
 }
 
-function unreadable(cause: unknown, key: string | undefined): never {
-  if (isCorruption(cause)) throw new StoreCorrupt(`what is stored at ${JSON.stringify(key)} cannot be read`, { cause })
-  throw new StoreUnavailable('the store cannot be read', { cause })
-}
-
-function isCorruption(error: unknown): boolean {
-  return error instanceof Error && (('code' in error && error.code === 'LEVEL_CORRUPTION') || isCorruption(error.cause))
-}
-
 /** The range of keys that begin with `prefix`; its last character must not be U+FFFF. */
-function within(prefix: string): KeyRange {
+export function within(prefix: string): KeyRange {
   const last = prefix.charCodeAt(prefix.length - 1)
   return { gte: prefix, lt: prefix.slice(0, -1) + String.fromCharCode(last + 1) }
 }

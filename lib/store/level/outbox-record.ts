@@ -1,7 +1,7 @@
 import type { OutboxEntry } from '../../contracts/hooks.js'
 import { waitingMembers, type WaitingDelivery } from '../../contracts/records.js'
 import { parseEscapedName, type RepositoryName } from '../../domain/repository-name.js'
-import type { BatchOperation } from './database.js'
+import type { BatchOperation } from './batch.js'
 import { contentCheck, decode, encode } from './record.js'
 
 /** Keys `owner/repo/hook/subject`: those of a repository are beside one another, as its statuses are. */

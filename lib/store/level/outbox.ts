@@ -3,7 +3,8 @@ import type { HookRecord, Outbox, OutboxEntry } from '../../contracts/hooks.js'
 import type { State } from '../../domain/commit-status.js'
 import type { RepositoryName } from '../../domain/repository-name.js'
 import { HookIndex, laneOf, type Note } from '../hook-index.js'
-import type { BatchOperation, LevelDatabase } from './database.js'
+import type { BatchOperation } from './batch.js'
+import type { LevelDatabase } from './database.js'
 import {
   BROKEN,
   brokenAt,

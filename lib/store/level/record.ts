@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import { StoreCorrupt } from '../../errors.js'
+import { StoreCorrupt, StoreUnavailable } from '../../errors.js'
 import { recordSchema } from '../../contracts/records.js'
 import { Schema } from '../../domain/schema.js'
 
@@ -45,6 +45,16 @@ function wholeText(key: string, value: string): string | undefined {
 
 export function damaged(key: string): StoreCorrupt {
   return new StoreCorrupt(`the value of ${JSON.stringify(key)} is damaged`)
+}
+
+/** @throws what a read that failed says of the store */
+export function unreadable(cause: unknown, key: string | undefined): never {
+  if (isCorruption(cause)) throw new StoreCorrupt(`what is stored at ${JSON.stringify(key)} cannot be read`, { cause })
+  throw new StoreUnavailable('the store cannot be read', { cause })
+}
+
+function isCorruption(error: unknown): boolean {
+  return error instanceof Error && (('code' in error && error.code === 'LEVEL_CORRUPTION') || isCorruption(error.cause))
 }
 
 /** The value under another key; one that is damaged stays so, for its next reader to see. */

@@ -16,7 +16,8 @@ import { statesOfLists } from '../states-of-lists.js'
 import { StatusIds } from '../status-ids.js'
 import { Turns } from '../turns.js'
 import { CachedList } from './cached-list.js'
-import type { BatchOperation, LevelDatabase } from './database.js'
+import type { BatchOperation } from './batch.js'
+import type { LevelDatabase } from './database.js'
 import { ReadCache } from './read-cache.js'
 import { rekeyed } from './record.js'
 import { toEntry, fromStored, statusText, updatedAt } from './status-record.js'
@@ -29,6 +30,9 @@ const MAX_READS = 64
 
 /** Lists at a time that are too large for the memory. Each takes some pages of it, for as long as its client reads. */
 const MAX_LARGE_LISTS = 64
+
+/** The list of a commit without statuses. */
+const NOTHING = serialisedList([])
 
 export class LevelStatuses implements WholeStatusStore {
   readonly #database: LevelDatabase
@@ -96,7 +100,9 @@ export class LevelStatuses implements WholeStatusStore {
 
   serialised(repository: RepositoryName, commit: ObjectId): MaybePromise<SentList> {
     const key = prefix(repository, commit)
-    const cached = this.#lists.get(key, async () => await this.#readList(key, commit))
+    const cached = this.#lists.get(key, () =>
+      this.#database.hasNone(key) ? new CachedList(NOTHING) : this.#readList(key, commit),
+    )
     if (cached instanceof CachedList) return cached.list
     return Promise.resolve(cached).then(async (read) => (read ? read.list : await this.#large(key, commit)))
   }

@@ -3,7 +3,8 @@ import type { Logger } from '../../contracts/logger.js'
 import { cacheShares } from '../../contracts/cache-shares.js'
 import { noopMeter, type Meter } from '../../contracts/meter.js'
 import { BoundedQueue, type QueueBounds } from '../bounded-queue.js'
-import type { Batch, BatchOperation, LevelDatabase } from './database.js'
+import type { Batch, BatchOperation } from './batch.js'
+import type { LevelDatabase } from './database.js'
 import { KeyCounts } from './key-counts.js'
 import type { KeyWatch } from './key-watch.js'
 import { Recovery } from './recovery.js'
@@ -207,6 +208,7 @@ export class LevelWriter {
   async #write(batch: readonly Waiting[]): Promise<void> {
     const { values, counts, failures } = await this.#read(batch)
     const operations = new Map<string, BatchOperation>()
+    const known = new Set<string>()
     const acknowledgements: (() => void)[] = []
     for (const waiting of batch) {
       try {
@@ -219,8 +221,10 @@ export class LevelWriter {
         )
         let added = 0
         for (const operation of decided.operations) {
+          if (values.get(operation.key) === undefined) {
+            if (operation.key.startsWith(prefix)) added++
+          } else if (!operations.has(operation.key)) known.add(operation.key)
           operations.set(operation.key, operation)
-          if (values.get(operation.key) === undefined && operation.key.startsWith(prefix)) added++
           values.set(operation.key, operation.type === 'put' ? operation.value : undefined)
         }
         if (counts.has(prefix)) counts.set(prefix, count + added)
@@ -231,7 +235,7 @@ export class LevelWriter {
     }
     if (operations.size > 0) {
       const begun = performance.now()
-      await this.#database.write(operations.values())
+      await this.#database.write(operations.values(), known)
       this.#meter.batchWritten(acknowledgements.length, (performance.now() - begun) / 1000)
     }
     for (const [prefix, count] of counts) this.#counts.set(prefix, count)
