@@ -39,7 +39,8 @@ FROM unnest($1::bytea[], $2::bytea[]) WITH ORDINALITY AS c (in_repository, commi
 
 /** Commits of several repositories: Citus asks the shards that these are on, each for all of them. */
 const ASKED = `FROM commit_status.statuses AS s
-JOIN unnest($1::bytea[], $2::bytea[]) AS c (in_repository, commit) ON s.repository = c.in_repository AND s.sha = c.commit
+JOIN unnest($1::bytea[], $2::bytea[]) AS c (in_repository, commit)
+  ON s.repository = c.in_repository AND s.sha = c.commit
 WHERE s.repository = ANY ($1::bytea[])`
 
 /** Digests of commits that have statuses. */
