@@ -26,4 +26,6 @@ if [ -n "${COMMIT_STATUS_SSH:-}" ]; then
   exit 1
 fi
 export COMMIT_STATUS_SSH=1
+# For hooks: who pushes.
+export REMOTE_USER="$user"
 exec git-shell -c "$SSH_ORIGINAL_COMMAND"

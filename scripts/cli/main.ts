@@ -18,6 +18,7 @@ import { gateCommand } from './commands/gate.js'
 import { hookCommand } from './commands/hook.js'
 import { logCommand } from './commands/log.js'
 import { manualCommand } from './commands/manual.js'
+import { pushedCommand } from './commands/pushed.js'
 import { repoCommand } from './commands/repo.js'
 import { serveCommand } from './commands/serve.js'
 import { signInCommand } from './commands/sign-in.js'
@@ -75,6 +76,7 @@ export async function main(args: readonly string[], io: Io = process): Promise<v
     statusCommand,
     storeCommand,
     gateCommand,
+    pushedCommand,
     logCommand,
     followCommand,
     signInCommand,

@@ -35,7 +35,7 @@ const commands = [
     'store',
   ],
   ...['store stats', 'store export', 'store import', 'store prune', 'store verify', 'store backup', 'store migrate'],
-  ...['gate', 'log', 'follow', 'sign-in', 'doctor', 'completion', 'manual'],
+  ...['gate', 'pushed', 'log', 'follow', 'sign-in', 'doctor', 'completion', 'manual'],
 ]
 const groups = ['token', 'access', 'hook', 'repo', 'status', 'store']
 
@@ -60,6 +60,7 @@ t.test('Every command has --help on standard output, which ends well', async (t)
         'serve',
         ...groups,
         'gate',
+        'pushed',
         'log',
         'follow',
         'sign-in',

@@ -66,7 +66,7 @@ export async function readConfiguration(io: Io, refs: readonly string[]): Promis
     const why = 'the name of a ref is like refs/heads/main, and only * stands for others'
     throw new GateError(`the rule ${JSON.stringify(wrong)} protects nothing: ${why}`)
   }
-  const { url, tokenfile, repository, repositories, topowner } = texts
+  const { url, tokenfile } = texts
   return {
     rules: [...rules.values()],
     symbolic:
@@ -75,10 +75,26 @@ export async function readConfiguration(io: Io, refs: readonly string[]): Promis
         : new Map(),
     ...(url !== undefined && { url }),
     ...(tokenfile !== undefined && { tokenFile: tokenfile }),
+    ...givenIn(texts),
+  }
+}
+
+function givenIn({ repository, repositories, topowner }: Readonly<Record<string, string>>): GivenRepository {
+  return {
     ...(repository !== undefined && { repository }),
     ...(repositories !== undefined && { repositories }),
     ...(topowner !== undefined && { topOwner: topowner }),
   }
+}
+
+/**
+ * What git's configuration says of the repository, whatever the rules of its refs are.
+ * @throws GateError
+ */
+export async function readGivenRepository(io: Io): Promise<GivenRepository> {
+  const printed = await askGit(io, ...askForEntries(GATE_KEYS))
+  const entries = configurationEntries(printed ?? '').filter(({ subsection }) => subsection === undefined)
+  return givenIn(Object.fromEntries(entries.map(({ name, value }) => [name, value])))
 }
 
 /** Whether there can be a ref that a pattern matches, and that git lets be pushed: it wants three parts, or more. */
