@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type nodegit from 'nodegit'
 import { errorMessage, StartError } from '../errors.js'
+import { SyncWhileFast } from '../concurrency/sync-while-fast.js'
 import type { ObjectFormat, ObjectId } from '../domain/object-id.js'
 
 /** What libgit2 answers when an object is not in the object database (GIT_ENOTFOUND). */
@@ -40,8 +41,8 @@ interface Batch {
   readonly letters: Promise<string>
 }
 
-/** Whether libgit2 is the one that the set-up builds; `undefined`: nobody has asked yet. */
-let isBuiltHere: boolean | undefined
+/** Once it is loaded: to import it again takes as long as a look at a file. */
+let loaded: { readonly git: typeof nodegit; readonly isBuiltHere: boolean } | undefined
 
 /** Builds the libgit2 that is wanted, wherever this package is installed. */
 const SET_UP = 'node_modules/.bin/commit-status set-up'
@@ -66,6 +67,11 @@ export async function loadLibgit2(): Promise<{ lacks?: string }> {
       'libgit2 was built without SHA-256: SHA-256 repositories are answered with 503, and named pipes in a ' +
       `repository hold up its look-ups; to mend it, run: ${SET_UP}`,
   }
+}
+
+async function load(): Promise<NonNullable<typeof loaded>> {
+  const { default: git } = await import('nodegit')
+  return (loaded = { git, isBuiltHere: knowsSha256(git) })
 }
 
 /** As the libgit2 that the set-up builds does, and no other one of nodegit. */
@@ -106,8 +112,7 @@ export class OpenRepository {
    */
   static async open(directory: string, first?: ObjectId): Promise<OpenRepository> {
     // Here, so that what needs no libgit2 runs without it.
-    const { default: git } = await import('nodegit')
-    isBuiltHere ??= knowsSha256(git)
+    const { git, isBuiltHere } = loaded ?? (await load())
     /* c8 ignore next -- the specs run with the libgit2 that the set-up builds */
     const wanted = isBuiltHere ? first : undefined
     return new OpenRepository(git, await git.Repository.openBare(`${wanted?.hex ?? ''}${directory}`), wanted)
@@ -158,11 +163,20 @@ export class OpenRepository {
     throw outcome
   }
 
-  /** Lets go of the files. No look-up may be under way; one that begins later rejects. */
-  close(): void {
+  /**
+   * Lets go of the files. No look-up may be under way; one that begins later rejects.
+   * @param pace of the disk that they are on
+   */
+  close(pace = new SyncWhileFast()): void {
     this.#closed = true
     // What the garbage collector would do later; nothing is lost when libgit2 refuses.
-    this.#repository.cleanup().catch(() => undefined)
+    const wait = async (): Promise<void> => {
+      await this.#repository.cleanup().catch(() => undefined)
+    }
+    /* c8 ignore next -- the specs run with the libgit2 that the set-up builds */
+    if (!loaded?.isBuiltHere) return void wait()
+    // The bridge cleans up in place of what this is for: to hand it to another thread takes longer.
+    void pace.call(() => this.#repository.setNamespace(''), wait)
   }
 }
 

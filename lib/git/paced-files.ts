@@ -9,28 +9,28 @@ import { quickStat, undefinedFor } from './stat.js'
  * the processor time of the look.
  */
 export class PacedFiles {
-  readonly #pace: SyncWhileFast
+  readonly pace: SyncWhileFast
 
   constructor(pace = new SyncWhileFast()) {
-    this.#pace = pace
+    this.pace = pace
   }
 
   /** `undefined` where nothing is (ENOENT). Rejects where that cannot be told. */
   async stat(path: string): Promise<Stats | undefined> {
     const sync = (): Stats | undefined => statSync(path, { throwIfNoEntry: false }) ?? nothingAt(path)
-    return await this.#pace.call(sync, () => quickStat(path).catch(undefinedFor('ENOENT')))
+    return await this.pace.call(sync, () => quickStat(path).catch(undefinedFor('ENOENT')))
   }
 
   /** As `stat`, with times to the nanosecond. */
   async exactStat(path: string): Promise<BigIntStats | undefined> {
     const sync = (): BigIntStats | undefined =>
       statSync(path, { bigint: true, throwIfNoEntry: false }) ?? nothingAt(path)
-    return await this.#pace.call(sync, () => stat(path, { bigint: true }).catch(undefinedFor('ENOENT')))
+    return await this.pace.call(sync, () => stat(path, { bigint: true }).catch(undefinedFor('ENOENT')))
   }
 
   /** Rejects where nothing is, or that cannot be told. */
   async realpath(path: string): Promise<string> {
-    return await this.#pace.call(
+    return await this.pace.call(
       () => realpathSync.native(path),
       () => realpath(path),
     )

@@ -91,7 +91,7 @@ export class RepositoryHandle {
     if (this.#holders > 0) return
     this.#opened.then(
       ({ repository }) => {
-        repository.close()
+        repository.close(this.#files.pace)
       },
       () => undefined,
     )
@@ -105,7 +105,7 @@ async function open(directory: string, files: PacedFiles, first: ObjectId): Prom
   const repository = await OpenRepository.open(directory, first)
   /* c8 ignore next 4 -- it takes a change within the millisecond of an opening */
   if ((await folderOf(directory, files)) !== identity) {
-    repository.close()
+    repository.close(files.pace)
     throw new Error('another one was put in its place')
   }
   return { repository, database, stamp, identity }

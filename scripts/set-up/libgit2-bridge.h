@@ -12,6 +12,7 @@
 #include <git2/sys/config.h>
 #include <git2/sys/errors.h>
 #include <git2/sys/odb_backend.h>
+#include <git2/sys/repository.h>
 #include <string>
 
 #include "libgit2-open.h"
@@ -281,3 +282,14 @@ static inline int bridge_repository_open_bare(git_repository **out, const char *
   return bridge_open(out, text.substr(0, start), text.substr(start));
 }
 #define git_repository_open_bare bridge_repository_open_bare
+
+// --- Repository.setNamespace --------------------------------------------------------------------
+
+// Cleans up, as Repository.cleanup does, which hands it to another thread: that takes more
+// processor time. The one caller passes a text that it has allocated with malloc and never frees or
+// looks at again.
+static inline int bridge_clean_up(git_repository *repository, const char *text) {
+  std::free(const_cast<char *>(text));
+  return git_repository__cleanup(repository);
+}
+#define git_repository_set_namespace bridge_clean_up

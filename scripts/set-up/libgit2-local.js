@@ -12,8 +12,27 @@ const NO_ELECTRON = [
   [/"electron_openssl_root%": "<!\(.*"/, '"electron_openssl_root%": ""'],
 ]
 
+/**
+ * nodegit hands each piece of work to a thread, which hands it to another one, to be there for what libgit2 asks of
+ * JavaScript meanwhile: nothing that is used here asks. And it takes a turn of the event loop for each that is done.
+ * @type {readonly Edit[]}
+ */
+const FEWER_HANDOVERS = [
+  [/ScheduleWorkTaskOnExecutor\(std::bind[^]*?(?=queueCallbackOnJSThread\(\s+\[worker\])/, 'worker->Execute();\n'],
+  [
+    /(?=\/\/ get the next callback to run\n)/,
+    'for (size_t left = jsThreadCallbackQueue.size(); left > 0 && !jsThreadCallbackQueue.empty(); left--) {\n',
+  ],
+  [/(?<=performCallback\(\);\s+lock\.lock\(\);)\s+if [^}]*\}/, ''],
+  [
+    /(?<=uv_unref\([^;]*;\s+\}\s+\}\n)(?=  \}\n\n  void ThreadPoolImpl::Shutdown)/,
+    '}\nif (!jsThreadCallbackQueue.empty()) uv_async_send(&jsThreadCallbackAsync);\n',
+  ],
+]
+
 /** @type {Readonly<Record<string, readonly Edit[]>>} by file of nodegit */
 const LOCAL = {
+  'src/thread_pool.cc': FEWER_HANDOVERS,
   'vendor/libgit2.gyp': [
     ...NO_ELECTRON,
     ...['SSH', 'SSH_MEMORY_CREDENTIALS', 'SSH_LIBSSH2', 'SSH_LIBSSH2_MEMORY_CREDENTIALS'].map(defined),

@@ -1,12 +1,14 @@
 import { chmodSync, cpSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { SyncWhileFast } from '../../lib/concurrency/sync-while-fast.js'
 import { loadLibgit2, OpenRepository } from '../../lib/git/nodegit.js'
 import type { ObjectFormat } from '../../lib/domain/object-id.js'
 import { formats, objectId, unknownId } from '../fixtures/finder.js'
 import { git, makeCommit, makeRepository, makeRepositoryWithCommit } from '../fixtures/git.js'
 import { makeEachType, makeHistory, makeRepositoryWithHistory } from '../fixtures/history.js'
 import { openFiles } from '../fixtures/open-files.js'
+import { slowPace } from '../fixtures/slow-pace.js'
 import { within } from '../fixtures/within.js'
 
 for (const format of formats) {
@@ -96,18 +98,22 @@ t.test('What is no repository cannot be opened', async (t) => {
   await t.rejects(OpenRepository.open('missing.git'), { message: /path is not a repository: missing.git/ })
 })
 
-t.test('A closed repository lets go of its files, and a look-up that begins later rejects', async (t) => {
-  const folder = t.testdir()
-  const { directory, commits } = await makeRepositoryWithHistory(folder, 'alice/hello', { commits: 20 })
-  await git('-C', directory, 'repack', '-adq')
-  const repository = await OpenRepository.open(directory)
-  const found = await Promise.all(commits.map(async (id) => await repository.find(objectId(id))))
-  t.strictSame(new Set(found), new Set(['commit']))
-  t.ok(openFiles(folder).length > 0)
-  repository.close()
-  t.ok(await within(20_000, () => openFiles(folder).length === 0))
-  await t.rejects(repository.find(objectId(commits[0] ?? '')), { message: 'the repository was closed' })
-})
+for (const [disk, makePace] of Object.entries({ fast: () => new SyncWhileFast(), slow: slowPace })) {
+  t.test(`A repository that is closed lets go of its files on a ${disk} disk, and later look-ups reject`, async (t) => {
+    const folder = t.testdir()
+    const { directory, commits } = await makeRepositoryWithHistory(folder, 'alice/hello', { commits: 20 })
+    await git('-C', directory, 'repack', '-adq')
+    const repository = await OpenRepository.open(directory)
+    const found = await Promise.all(commits.map(async (id) => await repository.find(objectId(id))))
+    t.strictSame(new Set(found), new Set(['commit']))
+    t.ok(openFiles(folder).length > 0)
+    repository.close(makePace())
+    // A disk that is slow is waited for by another thread.
+    if (disk === 'fast') t.strictSame(openFiles(folder), [])
+    t.ok(await within(20_000, () => openFiles(folder).length === 0))
+    await t.rejects(repository.find(objectId(commits[0] ?? '')), { message: 'the repository was closed' })
+  })
+}
 
 /** Configs, and what they make of a repository: its format, or a part of the reason why it is not opened. */
 const configs: Record<string, readonly [config: string | Buffer, outcome: ObjectFormat | RegExp]> = {
