@@ -118,6 +118,14 @@ export class OpenRepository {
     return new OpenRepository(git, await git.Repository.openBare(`${wanted?.hex ?? ''}${directory}`), wanted)
   }
 
+  /** What was found under this id with the opening, to be asked once; `undefined` where that is not known. */
+  takeFirst(id: ObjectId): ObjectKind | undefined {
+    const first = this.#first
+    this.#first = undefined
+    // Of an id of the other format its first half was looked up.
+    return first?.id === id.hex && id.format === this.#format ? KIND_OF[first.letter] : undefined
+  }
+
   /**
    * What the object database has under this id. Look-ups of one turn of the event loop are made together. The check of
    * the object's header in scripts/set-up/libgit2-bridge.h keeps this from inflating the object.
@@ -132,9 +140,6 @@ export class OpenRepository {
   }
 
   async #letterOf(id: string): Promise<string> {
-    const first = this.#first
-    this.#first = undefined
-    if (first?.id === id) return first.letter
     if (!this.#next) {
       const ids: string[] = []
       this.#next = { ids, letters: this.#look(ids) }

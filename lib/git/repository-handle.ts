@@ -65,7 +65,10 @@ export class RepositoryHandle {
    */
   async has(id: ObjectId): Promise<boolean | undefined> {
     const { repository, database, stamp, identity } = await this.#opened
-    const found = await repository.find(id)
+    const first = repository.takeFirst(id)
+    // The folder has been looked at since.
+    if (first === 'commit') return true
+    const found = first ?? (await repository.find(id))
     // libgit2 reads by paths, under which there may be another repository meanwhile.
     if (found === 'commit') return (await folderOf(this.#directory, this.#files)) === identity || undefined
     if (found !== 'nothing') return false

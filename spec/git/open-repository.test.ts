@@ -76,18 +76,22 @@ for (const format of formats) {
       })
       return repository
     }
-    t.equal(await (await opened(each.tree)).find(objectId(each.tree)), 'another object')
-    t.equal(await (await opened(unknownId(format))).find(objectId(unknownId(format))), 'nothing')
-    await t.rejects((await opened(damaged)).find(objectId(damaged)), Error, 'with the error of libgit2')
-    const other = objectId(unknownId(format === 'sha1' ? 'sha256' : 'sha1'))
-    t.equal(await (await opened(other.hex)).find(other), 'nothing', 'an id of the other format')
+    const first = async (id: string): Promise<string | undefined> => (await opened(id)).takeFirst(objectId(id))
+    t.equal(await first(each.tree), 'another object')
+    t.equal(await first(unknownId(format)), 'nothing')
+    t.equal(await first(damaged), undefined, 'of what is damaged, a look-up has the error')
+    await t.rejects((await opened(damaged)).find(objectId(damaged)), Error)
+    const other = format === 'sha1' ? each.commit.padEnd(64, '0') : each.commit.slice(0, 40)
+    t.equal(await first(other), undefined, 'an id of the other format, one that begins like a commit')
+    t.equal(await (await opened(other)).find(objectId(other)), 'nothing')
 
     const [repository, second] = [await opened(each.commit), await opened(each.commit)]
     rmSync(pathOf(each.commit))
-    t.equal(await repository.find(objectId(each.commit)), 'commit')
-    t.equal(await repository.find(objectId(each.commit)), 'nothing', 'but only that once')
-    t.equal(await second.find(objectId(each.tree)), 'another object', 'another one is asked for first')
-    t.equal(await second.find(objectId(each.commit)), 'nothing')
+    t.equal(repository.takeFirst(objectId(each.commit)), 'commit')
+    t.equal(repository.takeFirst(objectId(each.commit)), undefined, 'only once')
+    t.equal(await repository.find(objectId(each.commit)), 'nothing')
+    t.equal(second.takeFirst(objectId(each.tree)), undefined, 'another one is asked for first')
+    t.equal(second.takeFirst(objectId(each.commit)), undefined)
   })
 }
 
