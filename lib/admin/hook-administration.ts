@@ -29,7 +29,7 @@ export function hookAdministration(dependencies: AdministrationDependencies) {
     throw new AdministrationError(
       dependencies.store.hooks
         ? 'webhooks are off here: the setting hooks.secretFile is empty'
-        : 'this store keeps no webhooks: they need one of LevelDB',
+        : 'the git server that this service lives in has a store that keeps no webhooks',
     )
   }
   const found = (id: string, hook: HookRecord | undefined): HookRecord => {

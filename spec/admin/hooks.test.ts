@@ -265,7 +265,7 @@ t.test('Where there are no webhooks, that is said', async (t) => {
   await t.rejects(service.administration.listHooks(null), { message: /the setting hooks\.secretFile is empty/ })
   const model = new ModelStore()
   const administration = administrationOn(Object.assign(model, { statuses: completeStatuses(model.statuses) }))
-  await t.rejects(administration.listHooks(null), { message: /this store keeps no webhooks/ })
+  await t.rejects(administration.listHooks(null), { message: /has a store that keeps no webhooks$/ })
   const refs = [{ ref: 'refs/heads/main', before: 'a'.repeat(40), after: 'b'.repeat(40) }]
   await t.rejects(administration.notePush('alice/hello', { id: 'x', refs }), { message: /keeps no webhooks/ })
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { CommandPlace } from '../fixtures/command.js'
 import { standIns } from '../fixtures/citus.js'
-import { isMissing, PostgresServer } from '../fixtures/postgres.js'
+import { isMissing, PostgresServer, sql } from '../fixtures/postgres.js'
 import { visit } from '../fixtures/visit.js'
 
 t.test('The commands on PostgreSQL', { skip: isMissing }, async (t) => {
@@ -14,10 +14,10 @@ t.test('The commands on PostgreSQL', { skip: isMissing }, async (t) => {
   const tables = /^commit-status: the database has no tables for this service: run .* store migrate\n$/
   t.match(await run('token', 'list'), { status: 1, stdout: '', stderr: tables })
   t.match(await run('serve'), { status: 1, stdout: '', stderr: tables })
-  t.strictSame(await run('store', 'migrate'), { status: 0, stdout: 'the tables are of version 4 now\n', stderr: '' })
+  t.strictSame(await run('store', 'migrate'), { status: 0, stdout: 'the tables are of version 5 now\n', stderr: '' })
   t.strictSame(await run('store', 'migrate'), {
     status: 0,
-    stdout: 'the tables are of version 4 already\n',
+    stdout: 'the tables are of version 5 already\n',
     stderr: '',
   })
   t.strictSame(await place.run(['store', 'migrate']), {
@@ -91,8 +91,13 @@ t.test('Where the database has Citus, its tables are spread, which is said; or n
   const url = await server.emptyDatabase()
   await standIns(url)
   const printed = (stdout: string): object => ({ status: 0, stdout, stderr: '' })
-  t.strictSame(await migrate(url, '--plain'), printed('the tables are of version 4 now\n'))
+  t.strictSame(await migrate(url, '--plain'), printed('the tables are of version 5 now\n'))
   const spread = 'the database has Citus: the statuses are spread over its nodes, all of a repository to one of them\n'
-  t.strictSame(await migrate(url), printed(`${spread}the tables are of version 4 already\n`))
-  t.strictSame(await migrate(url), printed('the tables are of version 4 already\n'))
+  t.strictSame(await migrate(url), printed(`${spread}the tables are of version 5 already\n`))
+  t.strictSame(await migrate(url), printed('the tables are of version 5 already\n'))
+  const isSpread = 'FROM pg_catalog.pg_dist_partition WHERE logicalrelid = $$commit_status.outbox$$::regclass'
+  // As a program from before webhooks has left it.
+  await sql(url, `DELETE ${isSpread}`)
+  t.strictSame(await migrate(url), printed('the tables are of version 5 already\n'), 'a new table has nothing')
+  t.equal((await sql(url, `SELECT 1 ${isSpread}`)).length, 1)
 })

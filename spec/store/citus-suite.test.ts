@@ -12,14 +12,10 @@ t.test('The PostgreSQL store is a store where Citus spreads the statuses', { ski
     t.teardown(async () => await store.close())
     return store
   }
-  storeSuite(
-    t,
-    async (t) => {
-      const url = await cluster.database()
-      return { open: async () => await open(t, url) }
-    },
-    false,
-  )
+  storeSuite(t, async (t) => {
+    const url = await cluster.database()
+    return { open: async () => await open(t, url) }
+  })
   t.test('days', async (t) =>
     claimedDaySuite(t, async (t) => {
       const url = await cluster.database()

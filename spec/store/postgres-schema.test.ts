@@ -24,7 +24,7 @@ t.test('The tables of the PostgreSQL store', { skip: isMissing }, async (t) => {
         'the database has no tables for this service: run ' +
         'node_modules/.bin/commit-status store migrate, with the same store',
     })
-    t.strictSame(await migrateStore(url), { from: 0, to: 4 })
+    t.strictSame(await migrateStore(url), { from: 0, to: 5 })
     const store = await openStore(url)
     await store.close()
   })
@@ -32,9 +32,9 @@ t.test('The tables of the PostgreSQL store', { skip: isMissing }, async (t) => {
   t.test('Ten that make the tables at once all succeed, and so does another one later', async (t) => {
     const url = await server.emptyDatabase()
     const migrated = await Promise.all(Array.from({ length: 10 }, async () => await migrateStore(url)))
-    t.strictSame(new Set(migrated.map((versions) => versions?.to)), new Set([4]))
+    t.strictSame(new Set(migrated.map((versions) => versions?.to)), new Set([5]))
     t.equal(migrated.filter((versions) => versions?.from === 0).length, 1, 'one of them makes them')
-    t.strictSame(await migrateStore(url), { from: 4, to: 4 })
+    t.strictSame(await migrateStore(url), { from: 5, to: 5 })
   })
 
   t.test('What an earlier attempt left half done is completed', async (t) => {
@@ -43,7 +43,7 @@ t.test('The tables of the PostgreSQL store', { skip: isMissing }, async (t) => {
     await t.rejects(openStore(url), { message: /no tables for this service/ })
     await sql(url, 'CREATE TABLE commit_status.schema_version (id integer PRIMARY KEY, version integer NOT NULL)')
     await t.rejects(openStore(url), { message: /no tables for this service/ })
-    t.strictSame(await migrateStore(url), { from: 0, to: 4 })
+    t.strictSame(await migrateStore(url), { from: 0, to: 5 })
   })
 
   t.test('Whoever meets another one in the middle of it waits, and goes on', async (t) => {
@@ -56,7 +56,7 @@ t.test('The tables of the PostgreSQL store', { skip: isMissing }, async (t) => {
     await until(async () => (await sql(url, waiting)).length > 0)
     await other.query('COMMIT')
     await other.end()
-    t.strictSame(await migrating, { from: 0, to: 4 })
+    t.strictSame(await migrating, { from: 0, to: 5 })
   })
 
   t.test('Whoever holds a lock for long is waited for', async (t) => {
@@ -77,7 +77,7 @@ t.test('The tables of the PostgreSQL store', { skip: isMissing }, async (t) => {
       t.equal(await Promise.race([setTimeout(HELD_MILLISECONDS, 'it waits'), migrating]), 'it waits', lock)
       await other.query('COMMIT')
       await other.end()
-      t.strictSame(await migrating, { from: 1, to: 4 }, lock)
+      t.strictSame(await migrating, { from: 1, to: 5 }, lock)
     })
     await Promise.all(held)
   })
@@ -97,7 +97,7 @@ t.test('The tables of the PostgreSQL store', { skip: isMissing }, async (t) => {
     await sql(url, 'UPDATE commit_status.schema_version SET version = -1')
     await t.rejects(openStore(url), {
       message:
-        'the tables in the database are of version -1, and this program works with version 4: run ' +
+        'the tables in the database are of version -1, and this program works with version 5: run ' +
         'node_modules/.bin/commit-status store migrate, with the same store',
     })
   })
@@ -108,7 +108,7 @@ t.test('The tables of the PostgreSQL store', { skip: isMissing }, async (t) => {
       const url = await server.database()
       // As the changelog says to go back.
       await sql(url, WAY_BACK)
-      await t.rejects(openStore(url), { message: /are of version 1, and this program works with version 4/ })
+      await t.rejects(openStore(url), { message: /are of version 1, and this program works with version 5/ })
       await sql(
         url,
         'INSERT INTO commit_status.statuses (repository, sha, context, id, state, created_at, updated_at) VALUES ' +
@@ -119,7 +119,7 @@ t.test('The tables of the PostgreSQL store', { skip: isMissing }, async (t) => {
         'INSERT INTO commit_status.tokens (id, digest, user_name, name, scopes, created_at) VALUES ' +
           "('0a', 'd', 'alice', '', '{repo}', '2026-01-31T12:00:00.000Z')",
       )
-      t.strictSame(await migrateStore(url), { from: 1, to: 4 })
+      t.strictSame(await migrateStore(url), { from: 1, to: 5 })
       const store = await openStore(url)
       t.teardown(async () => await store.close())
       const [status] = await collect(store.statuses.scan(repositoryNamed('a/b')))
@@ -149,14 +149,14 @@ t.test('The tables of the PostgreSQL store', { skip: isMissing }, async (t) => {
       'ALTER TABLE commit_status.statuses DROP COLUMN pending_since, DROP COLUMN previous_pending_since; ' +
         'UPDATE commit_status.schema_version SET version = 2',
     )
-    await t.rejects(openStore(url), { message: /are of version 2, and this program works with version 4/ })
+    await t.rejects(openStore(url), { message: /are of version 2, and this program works with version 5/ })
     await sql(
       url,
       'INSERT INTO commit_status.statuses ' +
         '(repository, sha, context, id, state, created_at, updated_at, reporter_user) VALUES ' +
         "('a/b/', decode(repeat('0a', 20), 'hex'), 'ci', '1', 'pending', 0, 0, 'ci')",
     )
-    t.strictSame(await migrateStore(url), { from: 2, to: 4 })
+    t.strictSame(await migrateStore(url), { from: 2, to: 5 })
     const store = await openStore(url)
     t.teardown(async () => await store.close())
     const name = repositoryNamed('a/b')
@@ -169,16 +169,16 @@ t.test('The tables of the PostgreSQL store', { skip: isMissing }, async (t) => {
 
   t.test('An older program refuses tables of a later version, and does not touch them', async (t) => {
     const url = await server.database()
-    await sql(url, 'UPDATE commit_status.schema_version SET version = 5')
+    await sql(url, 'UPDATE commit_status.schema_version SET version = 6')
     const refusal = {
       name: 'StoreUnavailable',
       message:
-        'the tables in the database are of version 5, and this program knows those up to version 4: start a later ' +
+        'the tables in the database are of version 6, and this program knows those up to version 5: start a later ' +
         'version of commit-status',
     }
     await t.rejects(openStore(url), refusal)
     await t.rejects(migrateStore(url), refusal)
-    t.strictSame(await sql(url, 'SELECT version FROM commit_status.schema_version'), [{ version: 5 }])
+    t.strictSame(await sql(url, 'SELECT version FROM commit_status.schema_version'), [{ version: 6 }])
   })
 
   t.test('A database that cannot keep every text is refused', async (t) => {

@@ -4,6 +4,7 @@ import { standIns } from '../fixtures/citus.js'
 import { isMissing, newDatabase, PostgresServer } from '../fixtures/postgres.js'
 import { closeSuite } from '../suites/store-close.js'
 import { contentsSuite } from '../suites/store-contents.js'
+import { hookSuite } from '../suites/store-hooks.js'
 import { modelSuite } from '../suites/store-model.js'
 import { statusSuite } from '../suites/store-statuses.js'
 import type { StoreFactory } from '../suites/store.js'
@@ -24,6 +25,6 @@ t.test('The PostgreSQL store is a store with the statements that it has for Citu
     }
   }
   // What is not about statuses is as it was.
-  for (const suite of [statusSuite, closeSuite, contentsSuite, modelSuite])
+  for (const suite of [statusSuite, closeSuite, contentsSuite, hookSuite, modelSuite])
     t.test(suite.name, async (t) => suite(t, factory))
 })

@@ -7,14 +7,20 @@ export interface Statement {
   readonly text: string
 }
 
+interface Result {
+  readonly rows: unknown[]
+  readonly rowCount: number | null
+}
+
 /** What of a client of `pg` is needed here. */
 export interface Client {
+  /** A result for each statement, where there are several in a text. */
   query(config: {
     name?: string
     text: string
     values?: unknown[]
     query_timeout?: number
-  }): Promise<{ rows: unknown[]; rowCount: number | null }>
+  }): Promise<Result | readonly Result[]>
 }
 
 /** What is known of a connection. */
@@ -44,9 +50,7 @@ export class Connection {
    * @throws DatabaseFailure
    */
   async query<Row>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
-    const { rows } = await this.#send({ ...statement, values: [...values] })
-    // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- as the columns are declared
-    return rows as Row[]
+    return await this.#rows({ ...statement, values: [...values] })
   }
 
   /** Counts the rows that a statement changed. Throws as `query`. */
@@ -58,6 +62,23 @@ export class Connection {
   /** A statement without values that is not worth preparing. */
   async command(text: string): Promise<void> {
     await this.#send({ text })
+  }
+
+  /**
+   * Begins a transaction that sees what others have committed before each of its statements. Throws as `query`.
+   * @param first a statement without values that goes with it, on the same way
+   * @returns the rows of that
+   */
+  async begin<Row = never>(first = ''): Promise<Row[]> {
+    return await this.#rows({ text: `BEGIN ISOLATION LEVEL READ COMMITTED; ${first}` })
+  }
+
+  /** Does something in a transaction as that. Throws as `query`, and what `work` throws. */
+  async transaction<T>(work: () => Promise<T>): Promise<T> {
+    await this.begin()
+    const result = await work()
+    await this.command('COMMIT')
+    return result
   }
 
   /**
@@ -78,16 +99,19 @@ export class Connection {
     return new Date(performance.now() + this.#state.offset + this.#milliseconds).toISOString()
   }
 
-  async #send(config: {
-    name?: string
-    text: string
-    values?: unknown[]
-  }): Promise<{ rows: unknown[]; rowCount: number | null }> {
+  async #rows<Row>(config: Parameters<Client['query']>[0]): Promise<Row[]> {
+    const { rows } = await this.#send(config)
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- as the columns are declared
+    return rows as Row[]
+  }
+
+  /** The result of the last statement of a text. */
+  async #send(config: Parameters<Client['query']>[0]): Promise<Result> {
     try {
-      const result = await this.#client.query({ ...config, query_timeout: this.#milliseconds })
+      const results = [await this.#client.query({ ...config, query_timeout: this.#milliseconds })].flat()
       // What a server that has lost its role says may be old.
       if (this.#state.readOnly) throw DatabaseFailure.readOnly()
-      return result
+      return results.reduce((_, last) => last)
     } catch (cause) {
       throw DatabaseFailure.of(cause, true)
     }

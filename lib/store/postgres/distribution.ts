@@ -4,7 +4,7 @@ import type { Connection, Statement } from './connection.js'
  * Tables whose rows go where the column `repository` says, all of a repository to one node. Everything else is on the
  * server that is asked, the coordinator of Citus. Where the first one is spread, so are the others.
  */
-const SPREAD = ['statuses'] as const
+const SPREAD = ['statuses', 'outbox', 'broken_branches'] as const
 
 const HAS_CITUS: Statement = {
   name: 'has-citus',
@@ -32,13 +32,13 @@ export async function isDistributed(connection: Connection): Promise<boolean> {
 /**
  * Spreads the tables over the nodes of Citus, where the database has it.
  * @param plain leaves them where they are, unless the first one is spread
- * @param spreading is called before
+ * @param spreading is called before the first one is, which takes long where it has much
  */
 export async function distribute(connection: Connection, plain: boolean, spreading: () => void): Promise<void> {
   if (!(await hasCitus(connection))) return
   const left = await notSpread(connection)
   if (left.size === 0 || (plain && left.has(SPREAD[0]))) return
-  spreading()
+  if (left.has(SPREAD[0])) spreading()
   for (const table of SPREAD.filter((table) => left.has(table))) await connection.query(DISTRIBUTE, [table])
 }
 

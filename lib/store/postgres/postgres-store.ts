@@ -13,6 +13,8 @@ import { PostgresDatabase } from './database.js'
 import { PostgresFailureBudget } from './failure-budget.js'
 import { moveGrants, PostgresGrants, removeGrants } from './grants.js'
 import { Health } from './health.js'
+import { moveHooks, PostgresHooks, removeHooks } from './hooks.js'
+import { moveOutbox, removeFromOutbox } from './outbox-rows.js'
 import { bumpVersion } from './repository-versions.js'
 import { isDistributed } from './distribution.js'
 import { checkVersion } from './schema.js'
@@ -36,6 +38,7 @@ export class PostgresStore implements Store {
   readonly tokens: PostgresTokens
   readonly grants: PostgresGrants
   readonly signIns: PostgresSignIns
+  readonly hooks: PostgresHooks
   readonly contents: PostgresContents
   readonly #database: PostgresDatabase
   /** Where the statuses are; over connections of its own where these are on other nodes. */
@@ -58,6 +61,7 @@ export class PostgresStore implements Store {
     this.tokens = new PostgresTokens(database, this.#writers)
     this.grants = new PostgresGrants(database, this.#writers)
     this.signIns = new PostgresSignIns(database)
+    this.hooks = new PostgresHooks(database, statuses)
     this.contents = new PostgresContents(statuses)
     meter.gauge('queuedChanges', () => this.#writers.waiting)
     // Measurements are read most when something is wrong, and the rest of them are there all the same.
@@ -94,6 +98,8 @@ export class PostgresStore implements Store {
       await bumpVersion(connection, from, to)
       await moveStatuses(connection, from, to)
       await moveGrants(connection, from, to)
+      await moveHooks(connection, from, to)
+      await moveOutbox(connection, from, to)
     })
   }
 
@@ -102,6 +108,8 @@ export class PostgresStore implements Store {
       await bumpVersion(connection, name)
       await removeStatuses(connection, name)
       await removeGrants(connection, name)
+      await removeHooks(connection, name)
+      await removeFromOutbox(connection, name)
     })
   }
 
@@ -126,6 +134,7 @@ export class PostgresStore implements Store {
 
   async #close(): Promise<void> {
     await this.#writers.close()
+    await this.hooks.outbox.close()
     this.#health.close()
     this.#shards?.close()
     await this.#database.close()
@@ -138,13 +147,14 @@ export class PostgresStore implements Store {
   ): Promise<void> {
     await this.#writers.applyAlone(repositories, async () => {
       await this.#statuses.transaction(work, repositories.map(repositoryText))
+      await this.hooks.outbox.changed()
     })
   }
 
   async #save(reports: readonly ReportRow[]): Promise<(SavedStatus | Error)[]> {
     const begun = performance.now()
     try {
-      const saved = await saveReports(this.#statuses, reports)
+      const saved = await saveReports(this.#statuses, reports, this.hooks.outbox)
       this.#meter.batchWritten(reports.length, (performance.now() - begun) / 1000)
       const failure = saved.find((result) => result instanceof StoreUnavailable)
       if (failure) this.#failed(failure)

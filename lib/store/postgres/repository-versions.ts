@@ -12,8 +12,17 @@ ON CONFLICT (repository) DO UPDATE SET change = EXCLUDED.change`
 const NOTE: Statement = { name: 'note-change', text: INSERT }
 const NOTE_AFTER: Statement = { name: 'note-change-after', text: `${INSERT} WHERE repository_changes.change = $3` }
 
+/** What is versioned: a repository, by its full name, or something whose name has no slash. */
+type Versioned = Pick<RepositoryName, 'full'>
+
+/** All hooks together. */
+export const ALL_HOOKS = { full: 'hooks' } satisfies Versioned
+
+/** An expression for the version of all hooks. */
+export const HOOKS_VERSION = `(SELECT change FROM ${TABLE} WHERE repository = '${ALL_HOOKS.full}')`
+
 /** The last change to all that a repository had; `null`: none that is known. */
-export async function versionOf(database: Pick<Snapshot, 'query'>, repository: RepositoryName): Promise<string | null> {
+export async function versionOf(database: Pick<Snapshot, 'query'>, repository: Versioned): Promise<string | null> {
   const rows = await database.query<{ change: string }>(READ, [Buffer.from(repository.full)])
   return rows.reduce<string | null>((_, { change }) => change, null)
 }
@@ -21,7 +30,7 @@ export async function versionOf(database: Pick<Snapshot, 'query'>, repository: R
 /**
  * Notes that repositories are renamed or deleted: one after the other, over all instances, until the transaction ends.
  */
-export async function bumpVersion(connection: Connection, ...repositories: readonly RepositoryName[]): Promise<void> {
+export async function bumpVersion(connection: Connection, ...repositories: readonly Versioned[]): Promise<void> {
   // The order is the same everywhere, so that no two wait for each other.
   await connection.change(NOTE, [
     repositories

@@ -1,16 +1,21 @@
 import { createHash } from 'node:crypto'
 import type { Connection, Statement } from './connection.js'
-import { COLUMNS, PREVIOUS, REPLACE, STATUS, values, type PreviousRow, type StatusRow } from './status-columns.js'
+import { InsertedRows } from './inserted-rows.js'
+import { noteInOutbox } from './outbox-rows.js'
+import { entriesFor, type Noted, type ReportNote } from './report-notes.js'
+import { PREVIOUS, REPLACE, STATUS, values, type PreviousRow, type StatusRow } from './status-columns.js'
 import type { ReportRow } from './status-rows.js'
 
 /** What a statement that saves returns. */
 export const SAVED = `repository, sha, context, id, created_at, updated_at, pending_since, ${PREVIOUS}`
 
-export type SavedRow = { readonly repository: Buffer } & Pick<
+type ReturnedRow = { readonly repository: Buffer } & Pick<
   StatusRow,
   'sha' | 'context' | 'id' | 'created_at' | 'updated_at' | 'pending_since'
 > &
   (PreviousRow | { readonly previous_state: null })
+
+export type SavedRow = ReturnedRow & Pick<Noted, 'hooks_version'>
 
 export interface Limits {
   /** New contexts of one statement. */
@@ -33,29 +38,14 @@ ARRAY(SELECT s.context FROM commit_status.statuses AS s
 FROM unnest($2::bytea[]) AS c (commit)`,
 }
 
-/** How many rows share a statement at most: it is prepared for each number. */
-const MAX_ROWS = 32
-
-/** Statements by their number of rows. */
-const inserts = new Map<number, Statement>()
-
-/** Rows as such, of one repository: then Citus sends the statement to its shard as it is. */
-function insertOf(length: number): Statement {
-  const columns = STATUS.length
-  const rows = Array.from({ length }, (_, row) => {
-    const parameters = STATUS.map((_, column) => `$${row * columns + column + 2}`)
-    return `($1, ${parameters.join(', ')})`
-  })
-  const insert = inserts.get(length) ?? {
-    name: `save-${length}-on-shard`,
-    text: `INSERT INTO commit_status.statuses (repository, ${COLUMNS}) VALUES ${rows.join(', ')}
-ON CONFLICT (repository, sha, context) DO UPDATE SET
+const INSERT = new InsertedRows<ReturnedRow>(
+  'save-on-shard',
+  'commit_status.statuses',
+  STATUS.map(([name]) => name),
+  `ON CONFLICT (repository, sha, context) DO UPDATE SET
   ${REPLACE}
 RETURNING ${SAVED}`,
-  }
-  inserts.set(length, insert)
-  return insert
-}
+)
 
 /** Locks that repositories share, so that there are not as many of them. */
 const LOCK: Statement = {
@@ -72,20 +62,25 @@ export async function lockContextsOf(connection: Connection, reports: readonly R
 /**
  * Saves reports of one repository by the rules of the statement `save`, in a transaction of a few statements that each
  * go to its shard. One that is cut short has saved nothing, however late its server goes on: nobody commits it.
+ * @param notes what is to be noted with those that are saved
+ * @param hooks_version of all hooks, now
  * @returns what was saved, by `rowKeyOf`
  */
 export async function saveOnShard(
   connection: Connection,
   reports: readonly LimitedReport[],
+  notes: readonly ReportNote[],
+  hooks_version: string | null,
 ): Promise<Map<string, SavedRow>> {
-  const rows: SavedRow[] = []
   const placed = await withinLimits(connection, [...reports].sort(inOrder))
-  for (let start = 0; start < placed.length; start += MAX_ROWS) {
-    const some = placed.slice(start, start + MAX_ROWS)
-    const values = [...repositoryOf(some), ...some.flatMap(rowOf)]
-    rows.push(...(await connection.query<SavedRow>(insertOf(some.length), values)))
-  }
-  return byKey(rows)
+  const [repository = Buffer.alloc(0)] = repositoryOf(placed)
+  const rows = await INSERT.insert(connection, repository, placed.map(rowOf))
+  const saved = byKey(rows.map((row) => ({ ...row, hooks_version })))
+  await noteInOutbox(
+    connection,
+    entriesFor(notes, (report) => saved.get(rowKeyOf(report))),
+  )
+  return saved
 }
 
 /** Those that replace a status, and as many others as may be added. */

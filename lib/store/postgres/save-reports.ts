@@ -13,6 +13,10 @@ import {
   type Limits,
   type SavedRow,
 } from './save-on-shard.js'
+import { NOTE_CONFLICT } from './outbox-rows.js'
+import type { PostgresOutbox } from './outbox.js'
+import { noteArrays, type Notes } from './report-notes.js'
+import { HOOKS_VERSION } from './repository-versions.js'
 import { arrays, COLUMNS, INSERTED, names, REPLACE, REPORT, values } from './status-columns.js'
 import { fromRow, type ReportRow } from './status-rows.js'
 
@@ -26,9 +30,7 @@ import { fromRow, type ReportRow } from './status-rows.js'
  * New contexts of a commit: as many as `quota` of one statement, and up to `room` with those that are there. Rows that
  * would be more are passed over. The rows are locked in one order, so that no two statements wait for each other.
  */
-export const SAVE: Statement = {
-  name: 'save',
-  text: `WITH reported AS (
+const PLACED = `WITH reported AS (
   SELECT *, EXISTS (SELECT 1 FROM commit_status.statuses AS s
     WHERE s.repository = u.repository AND s.sha = u.sha AND s.context = u.context) AS is_known
   FROM unnest($1::bytea[], $2::bigint[], $3::int[], $4::int[], ${arrays(REPORT, 7)})
@@ -39,8 +41,9 @@ export const SAVE: Statement = {
   SELECT repository, sha, (SELECT count(*) FROM (SELECT 1 FROM commit_status.statuses AS s
     WHERE s.repository = n.repository AND s.sha = n.sha LIMIT $5::int) AS there) AS contexts
   FROM numbered AS n WHERE number = 1 AND NOT is_known
-)
-INSERT INTO commit_status.statuses (repository, ${COLUMNS})
+)`
+
+const INSERT = `INSERT INTO commit_status.statuses (repository, ${COLUMNS})
 SELECT repository, ${INSERTED}
 FROM numbered LEFT JOIN counted USING (repository, sha)
 WHERE clock_timestamp() < $6::timestamptz
@@ -48,7 +51,27 @@ WHERE clock_timestamp() < $6::timestamptz
 ORDER BY repository, sha, context
 ON CONFLICT (repository, sha, context) DO UPDATE SET
   ${REPLACE}
-RETURNING ${SAVED}`,
+RETURNING ${SAVED}, ${HOOKS_VERSION} AS hooks_version`
+
+export const SAVE: Statement = { name: 'save', text: `${PLACED}\n${INSERT}` }
+
+const NOTE_TYPES = ['bytea', 'bytea', 'bytea', 'text', 'bytea', 'text', 'bigint']
+const NOTE_ARRAYS = NOTE_TYPES.map((type, index) => `$${REPORT.length + 7 + index}::${type}[]`).join(', ')
+
+/** Notes besides what is to be told of what is saved, once for each hook and subject. */
+const SAVE_AND_NOTE: Statement = {
+  name: 'save-and-note',
+  text: `${PLACED}, saved AS (
+${INSERT}
+), noted AS (
+  INSERT INTO commit_status.outbox (repository, hook, subject, delivery, since, from_state)
+  SELECT DISTINCT ON (repository, hook, subject) repository, hook, subject, delivery, since, previous_state
+  FROM saved JOIN unnest(${NOTE_ARRAYS}) AS n (repository, sha, context, hook, subject, delivery, since)
+    USING (repository, sha, context)
+  ORDER BY repository, hook, subject
+  ${NOTE_CONFLICT}
+)
+SELECT * FROM saved`,
 }
 
 /** Held until the end of the transaction: what others have added by then, a statement that comes after it sees. */
@@ -73,58 +96,66 @@ function share(maxContexts: number): Limits {
 /** No limit. */
 const MAX_INTEGER = 2 ** 31 - 1
 
+/** What a transaction begins with on Citus, whose statements that save cannot say it. */
+const READ_VERSION = `SELECT ${HOOKS_VERSION} AS hooks_version`
+
 /**
  * Saves reports of different keys, in one statement but for those that come near the limit of their commit. It is not
  * sent again when it may have been done: over another instance a later report of the same key may have come in between.
+ * @param outbox where is noted what is to be told of them, in the same transaction
  * @returns for each report what was saved, or why it was not
  */
 export async function saveReports(
   database: PostgresDatabase,
   reports: readonly ReportRow[],
+  outbox: Pick<PostgresOutbox, 'notesOf' | 'saved'>,
 ): Promise<(SavedStatus | Error)[]> {
   const policy = { repositories: reports.map(({ repository }) => repository).slice(0, 1), once: true }
+  const notes = outbox.notesOf(reports)
   const saved = await database.run(
     async (connection) =>
       database.isSharded
-        ? await inTransaction(connection, async () => await saveOnShard(connection, limited(reports, share)))
-        : await save(connection, limited(reports, share)),
+        ? await inShardTransaction(connection, notes, limited(reports, share))
+        : await save(connection, notes, limited(reports, share)),
     policy,
   )
   const left = reports.filter((report) => !saved.has(rowKeyOf(report)))
-  const added = left.length > 0 ? await addContexts(database, left, policy) : saved
+  const added = left.length > 0 ? await addContexts(database, notes, left, policy) : saved
+  const savedOf = (row: ReportRow): SavedRow | undefined =>
+    saved.get(rowKeyOf(row)) ?? (added instanceof Error ? undefined : added.get(rowKeyOf(row)))
+  await outbox.saved(notes, reports, savedOf)
   return reports.map((row) => {
-    const found = saved.get(rowKeyOf(row)) ?? (added instanceof Error ? added : added.get(rowKeyOf(row)))
-    if (found instanceof Error) return found
-    return found ? fromSaved(found, row) : new ContextLimitReached(row.maxContexts)
+    const found = savedOf(row)
+    if (found) return fromSaved(found, row)
+    return added instanceof Error ? added : new ContextLimitReached(row.maxContexts)
   })
 }
 
 /** Saves as `save`, up to the limits themselves, while nobody else does; gives why it was not done if it was not. */
 async function addContexts(
   database: PostgresDatabase,
+  notes: Notes,
   reports: readonly ReportRow[],
   policy: RetryPolicy,
 ): Promise<Map<string, SavedRow> | Error> {
   try {
     const limits = limited(reports, (maxContexts) => ({ quota: maxContexts, room: maxContexts }))
-    return await database.run(
-      async (connection) =>
-        await inTransaction(connection, async () => {
-          if (database.isSharded) {
-            await lockContextsOf(connection, reports)
-            return await saveOnShard(connection, limits)
-          }
-          await connection.query(LOCK, [])
-          const { tooLate } = connection
-          const rows = await save(connection, limits, tooLate)
-          if (rows.size < reports.length) {
-            const [row] = await connection.query<{ in_time: boolean }>(IN_TIME, [tooLate])
-            if (!row?.in_time) throw DatabaseFailure.tooLate()
-          }
-          return rows
-        }),
-      policy,
-    )
+    return await database.run(async (connection) => {
+      if (database.isSharded)
+        return await inShardTransaction(connection, notes, limits, async () => {
+          await lockContextsOf(connection, reports)
+        })
+      return await connection.transaction(async () => {
+        await connection.query(LOCK, [])
+        const { tooLate } = connection
+        const rows = await save(connection, notes, limits, tooLate)
+        if (rows.size < reports.length) {
+          const [row] = await connection.query<{ in_time: boolean }>(IN_TIME, [tooLate])
+          if (!row?.in_time) throw DatabaseFailure.tooLate()
+        }
+        return rows
+      })
+    }, policy)
   } catch (error) {
     /* c8 ignore next -- nothing else is thrown */
     if (!(error instanceof Error)) throw error
@@ -132,12 +163,18 @@ async function addContexts(
   }
 }
 
-/** Does something in a transaction that sees what others have committed before each of its statements. */
-async function inTransaction<T>(connection: Connection, work: () => Promise<T>): Promise<T> {
-  await connection.command('BEGIN ISOLATION LEVEL READ COMMITTED')
-  const result = await work()
+/** Saves as `saveOnShard`, after what locks. */
+async function inShardTransaction(
+  connection: Connection,
+  { version, notes }: Notes,
+  limits: readonly LimitedReport[],
+  lock: () => Promise<void> = async () => await Promise.resolve(),
+): Promise<Map<string, SavedRow>> {
+  const [row] = await connection.begin<Pick<SavedRow, 'hooks_version'>>(version === undefined ? '' : READ_VERSION)
+  await lock()
+  const saved = await saveOnShard(connection, limits, notes, row ? row.hooks_version : null)
   await connection.command('COMMIT')
-  return result
+  return saved
 }
 
 function limited(reports: readonly ReportRow[], limitsOf: (maxContexts: number) => Limits): LimitedReport[] {
@@ -150,11 +187,12 @@ function limited(reports: readonly ReportRow[], limitsOf: (maxContexts: number) 
 /** @returns what was saved, by `rowKeyOf` */
 async function save(
   connection: Connection,
+  { notes }: Notes,
   limits: readonly LimitedReport[],
   tooLate = connection.tooLate,
 ): Promise<Map<string, SavedRow>> {
   const reports = limits.map(({ report }) => report)
-  const rows = await connection.query<SavedRow>(SAVE, [
+  const rows = await connection.query<SavedRow>(notes.length === 0 ? SAVE : SAVE_AND_NOTE, [
     reports.map(({ repository }) => Buffer.from(repository)),
     reports.map(({ at }) => Math.trunc(at)),
     limits.map(({ quota }) => quota),
@@ -162,6 +200,7 @@ async function save(
     Math.max(...limits.map(({ room }) => room)),
     tooLate,
     ...values(REPORT, reports),
+    ...(notes.length === 0 ? [] : noteArrays(notes)),
   ])
   return byKey(rows)
 }

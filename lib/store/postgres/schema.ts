@@ -89,6 +89,38 @@ const VERSIONS: readonly (readonly string[])[] = [
       ends_at bigint NOT NULL
     )`,
   ],
+  [
+    // On what a hook is, `target`, and the rest of it as JSON.
+    `CREATE TABLE IF NOT EXISTS commit_status.hooks (
+      id text PRIMARY KEY,
+      target bytea NOT NULL,
+      record text NOT NULL
+    )`,
+    // What waits to be told: with the statuses, so that it is there if and only if its status is.
+    `CREATE TABLE IF NOT EXISTS commit_status.outbox (
+      repository bytea NOT NULL,
+      hook text NOT NULL,
+      subject bytea NOT NULL,
+      delivery text NOT NULL,
+      since bigint NOT NULL,
+      from_state text,
+      PRIMARY KEY (repository, hook, subject)
+    )`,
+    'CREATE INDEX IF NOT EXISTS outbox_since ON commit_status.outbox (hook, since)',
+    // The branches that a hook was told are broken.
+    `CREATE TABLE IF NOT EXISTS commit_status.broken_branches (
+      repository bytea NOT NULL,
+      hook text NOT NULL,
+      branches text[] NOT NULL,
+      PRIMARY KEY (repository, hook)
+    )`,
+    // What one of all instances does, for as long as it says so.
+    `CREATE TABLE IF NOT EXISTS commit_status.leases (
+      name text PRIMARY KEY,
+      holder text NOT NULL,
+      ends_at bigint NOT NULL
+    )`,
+  ],
 ]
 
 /** The version that this program works with. */

@@ -4,6 +4,7 @@ import type { ReportedStatus, StatusRow } from './status-columns.js'
 
 /** A report as it is saved. */
 export interface ReportRow extends ReportedStatus {
+  readonly name: RepositoryName
   /** The name as `repositoryText` writes it. */
   readonly repository: string
   readonly at: number

@@ -94,6 +94,7 @@ export class PostgresStatuses extends PostgresLists implements WholeStatusStore 
         ...report,
         id: this.#ids.next(),
         sha: commit.hex,
+        name: repository,
         repository: repositoryText(repository),
         at,
         maxContexts,
