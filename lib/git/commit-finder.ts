@@ -120,8 +120,6 @@ export class CommitFinder implements Commits {
       const handle = await this.#hold(place, id)
       try {
         const answer = await handle.has(id)
-        // What another repository has, that was put in its place, is not reported of this one.
-        if (answer === true && !(await handle.isOf(place.identity))) throw new Error('another one is in its place')
         if (answer !== undefined) return answer
         reason = new Error('its packs keep changing')
       } catch (error) {
@@ -140,7 +138,7 @@ export class CommitFinder implements Commits {
   }
 
   /** @returns a handle that keeps its files until its `release()` */
-  async #hold({ directory, key }: HandleKey, id: ObjectId): Promise<RepositoryHandle> {
+  async #hold({ directory, key, identity }: HandleKey, id: ObjectId): Promise<RepositoryHandle> {
     const known = this.#handles.get(key)
     if (known) {
       known.hold()
@@ -148,7 +146,7 @@ export class CommitFinder implements Commits {
       known.release()
       this.#drop(key, known)
     }
-    const handle = new RepositoryHandle(directory, this.#files, id)
+    const handle = new RepositoryHandle(directory, this.#files, id, identity)
     handle.hold()
     if (this.#closed) handle.retire()
     else this.#handles.set(key, handle)

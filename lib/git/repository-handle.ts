@@ -26,11 +26,14 @@ export class RepositoryHandle {
   #holders = 0
   #retired = false
 
-  /** @param first the id that will be asked for first */
-  constructor(directory: string, files: PacedFiles, first: ObjectId) {
+  /**
+   * @param first the id that will be asked for first
+   * @param identity of the repository that is meant, which was there just now; absent: whichever is there
+   */
+  constructor(directory: string, files: PacedFiles, first: ObjectId, identity?: string) {
     this.#directory = directory
     this.#files = files
-    this.#opened = open(directory, files, first)
+    this.#opened = open(directory, files, first, identity)
     this.#opened.then(
       ({ database }) => {
         this.#database = database
@@ -46,11 +49,6 @@ export class RepositoryHandle {
     this.#checkedAt = performance.now()
     const [now, opened] = await Promise.allSettled([folderOf(this.#directory, this.#files), this.#opened])
     return now.status === 'fulfilled' && opened.status === 'fulfilled' && now.value === opened.value.identity
-  }
-
-  /** Whether it is the repository of this identity that was opened. */
-  async isOf(identity: string | undefined): Promise<boolean> {
-    return identity === undefined || (await this.#opened).identity === identity
   }
 
   /** Whether both have packs in common; none that is not open yet has. */
@@ -101,12 +99,11 @@ export class RepositoryHandle {
   }
 }
 
-async function open(directory: string, files: PacedFiles, first: ObjectId): Promise<Opened> {
-  const identity = await folderOf(directory, files)
+async function open(directory: string, files: PacedFiles, first: ObjectId, meant?: string): Promise<Opened> {
+  const identity = meant ?? (await folderOf(directory, files))
   const database = await ObjectDatabase.open(directory, files)
   const stamp = await database.stamp()
   const repository = await OpenRepository.open(directory, first)
-  /* c8 ignore next 4 -- it takes a change within the millisecond of an opening */
   if ((await folderOf(directory, files)) !== identity) {
     repository.close(files.pace)
     throw new Error('another one was put in its place')
