@@ -124,7 +124,7 @@ export interface Administration {
   rotateSecret(id: string, secret: string | null, by?: Actor): Promise<{ secret: string | null }>
   /**
    * Notes what a push made of branches and tags, for the hooks that are told of pushes; again it is harmless.
-   * @param push.refs 1 to 100
+   * @param push.refs 1 to 50
    * @returns how many deliveries it makes
    */
   notePush(repository: string, push: SentPush, by?: Actor): Promise<{ readonly deliveries: number }>

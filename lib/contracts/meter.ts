@@ -2,7 +2,8 @@ import type { State } from '../domain/commit-status.js'
 import type { DeliveryOutcome, HookState } from './hooks.js'
 
 /** What a request was about, as far as a metric may show it: no name, user or token. */
-export type RouteName = 'list' | 'states' | 'report' | 'verdict' | 'events' | 'page' | 'healthz' | 'metrics' | 'other'
+export type RouteName =
+  'list' | 'states' | 'report' | 'verdict' | 'events' | 'push' | 'page' | 'healthz' | 'metrics' | 'other'
 
 export type CacheName =
   | 'lists'

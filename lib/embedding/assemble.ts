@@ -22,6 +22,7 @@ import { silentLogger } from '../contracts/logger.js'
 import { noopMeter, type Meter } from '../contracts/meter.js'
 import { InFlight } from '../service/in-flight.js'
 import { Watchers } from '../service/watchers.js'
+import { PushReports } from '../service/push-reports.js'
 import { StatusEvents } from '../service/status-events.js'
 import { StatusFeeds } from '../service/status-feeds.js'
 import { StatusLists } from '../service/status-lists.js'
@@ -181,7 +182,8 @@ export async function assemble(
       shares,
       guard,
     })
-  const api = strictApi({ lists, reports, authentication, inFlight, eventStreams, unavailableReason })
+  const pushes = hooks && new PushReports({ ...dependencies, repositories, logger, pushes: hooks.pushes })
+  const api = strictApi({ lists, reports, pushes, authentication, inFlight, eventStreams, unavailableReason })
   const compatible = openCompatibleApis(options, {
     lists,
     reports,

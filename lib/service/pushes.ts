@@ -18,9 +18,12 @@ export interface SentPush {
   readonly id: string
   /** The user who pushed; absent: who hands it over. */
   readonly pusher?: string
-  /** 1 to 100. */
+  /** 1 to 50. */
   readonly refs: readonly PushedRef[]
 }
+
+/** As many as a request has room for. */
+const MAX_REFS = 50
 
 const text = { type: 'string' } as const
 
@@ -34,7 +37,7 @@ const shape = new Schema<SentPush>(
       refs: {
         type: 'array',
         minItems: 1,
-        maxItems: 100,
+        maxItems: MAX_REFS,
         items: {
           type: 'object',
           required: ['ref', 'before', 'after'],
@@ -63,8 +66,7 @@ export function parsePush(body: unknown): SentPush {
 function parseRef({ ref, before: old, after: id }: PushedRef): PushedRef {
   if (!ref.startsWith('refs/') || !isRefName(ref)) throw invalidField('ref must be the full name of a ref')
   const [before = '', after = ''] = [old, id].map((text) => parseObjectId(text)?.hex)
-  if (before === '' || before.length !== after.length)
-    throw invalidField('before and after must be full ids of one kind')
+  if (before === '' || after === '') throw invalidField('before and after must be full ids')
   if (isNothing(before) && isNothing(after)) throw invalidField('before and after must not both be of nothing')
   return { ref, before, after }
 }

@@ -123,6 +123,39 @@ t.test('A push that was noted is told after kill -9, once more with the same del
   t.match(last?.[1], ` ${short(one.sha)}..${short(two.sha)} by ${me} (two)`)
 })
 
+t.test('Elsewhere it goes over HTTP, with a token that may report', async (t) => {
+  const pushed = await PushedRepository.make(t)
+  const { url, received } = await receiver(t)
+  await pushed.tell(url)
+  const file = join(pushed.place.folder, 'pushes.token')
+  const through = (address: string) => {
+    pushed.hook(`exec ${executable} --config ${pushed.settings} pushed --url ${address} --token-file ${file}`)
+  }
+  through(pushed.url)
+  t.match((await pushed.push('main', 'one')).stderr, /the token cannot be read/)
+  writeFileSync(file, 'cst_wrong\n')
+  const wrong =
+    /the service is not told yet: http:\S+ answers 401 \(invalid or expired token\); 2 pushes wait, and will/
+  t.match((await pushed.push('main', 'two')).stderr, wrong)
+  writeFileSync(file, await pushed.place.tokenOf('alice'))
+  t.strictSame((await pushed.push('main', 'three')).stderr, '')
+  await until(() => received.length === 3)
+  t.match(
+    received.map(({ body }) => shortPush(body)),
+    [/\(one\)$/, /\(two\)$/, /\(three\)$/],
+  )
+  t.match(JSON.parse(String(received[0]?.body)), { pusher: { name: me }, sender: { login: 'alice' } })
+
+  let [status, reason] = [404, 'not found']
+  const other = await receiver(t, (response) => response.writeHead(status).end(JSON.stringify({ error: reason })))
+  through(other.url)
+  t.match((await pushed.push()).stderr, /answers 404 \(not found\); 1 push waits/)
+  ;[status, reason] = [422, 'invalid field']
+  t.match((await pushed.push()).stderr, /what was pushed is given up: http:\S+ answers 422 \(invalid field\)/)
+  t.strictSame(pushed.waiting(), [])
+  t.match(other.received[0], { method: 'POST', path: '/api/v1/repos/alice/hello/pushes' })
+})
+
 t.test('Who pushed is who the git server says, if that may be the name of a user', async (t) => {
   const pushed = await PushedRepository.make(t)
   const { url, received } = await receiver(t)

@@ -126,9 +126,9 @@ t.test('Its limits of parameters are those of the rules', async (t) => {
   })
 })
 
-type Operation = 'report' | 'list' | 'verdict' | 'states' | 'events' | 'openApi' | 'health'
+type Operation = 'report' | 'list' | 'verdict' | 'states' | 'events' | 'push' | 'openApi' | 'health'
 
-const all: readonly Operation[] = ['report', 'list', 'verdict', 'states', 'events']
+const all: readonly Operation[] = ['report', 'list', 'verdict', 'states', 'events', 'push']
 /** Those too that need no repository: what ends a request before anybody looks at what it asks for. */
 const every: readonly Operation[] = [...all, 'openApi', 'health']
 const ofOneCommit: readonly Operation[] = ['report', 'list', 'verdict']
@@ -137,24 +137,24 @@ const ofOneCommit: readonly Operation[] = ['report', 'list', 'verdict']
 const ENDS: Readonly<Record<ErrorCode, readonly Operation[]>> = {
   malformed_path: all,
   malformed_request: every,
-  invalid_body: ['report'],
+  invalid_body: ['report', 'push'],
   credentials_missing: all,
   credentials_wrong: all,
   scope_missing: all,
   sudo_denied: [],
   request_forged: [],
   user_invalid: [],
-  write_denied: ['report'],
-  context_denied: ['report'],
+  write_denied: ['report', 'push'],
+  context_denied: ['report', 'push'],
   repository_not_found: all,
   commit_not_found: ofOneCommit,
   path_unknown: [],
   method_not_allowed: [],
   request_timeout: every,
-  body_too_large: ['report'],
+  body_too_large: ['report', 'push'],
   sha_invalid: [...ofOneCommit, 'states'],
   state_invalid: ['report'],
-  field_invalid: ['report'],
+  field_invalid: ['report', 'push'],
   parameter_invalid: ['verdict', 'states'],
   shas_invalid: ['states'],
   too_many_contexts: ['report'],
@@ -177,6 +177,7 @@ t.test('Its refusals and failures of each operation are those of the catalogue, 
     verdict: document.paths[`${at}/commits/{sha}/verdict`]?.get,
     states: document.paths[`${at}/states`]?.get,
     events: document.paths[`${at}/events`]?.get,
+    push: document.paths[`${at}/pushes`]?.post,
     openApi: document.paths['/api/v1/openapi.json']?.get,
     health: document.paths['/healthz']?.get,
   }

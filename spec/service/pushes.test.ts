@@ -98,7 +98,7 @@ t.test('What is no push is refused, in words', async (t) => {
     [[], 'invalid_body', /it must be object/],
     [{ id: ID }, 'invalid_body', /it must have required property 'refs'/],
     [{ id: ID, refs: [] }, 'invalid_body', /refs must NOT have fewer than 1 items/],
-    [{ id: ID, refs: Array.from({ length: 101 }, () => main) }, 'invalid_body', /refs must NOT have more than 100/],
+    [{ id: ID, refs: Array.from({ length: 51 }, () => main) }, 'invalid_body', /refs must NOT have more than 50/],
     [{ id: ID, refs: [{ ref: 'refs/heads/main' }] }, 'invalid_body', /refs\/0 must have required property/],
     [{ id: 1, refs }, 'invalid_body', /id must be string/],
     [{ id: 'x y', refs }, 'field_invalid', /^id must be a UUID/],
@@ -110,7 +110,6 @@ t.test('What is no push is refused, in words', async (t) => {
     [{ id: ID, refs: [{ ...main, ref: 'refs/heads/../x' }] }, 'field_invalid', /^ref must be/],
     [{ id: ID, refs: [{ ...main, before: 'a' }] }, 'field_invalid', /full ids/],
     [{ id: ID, refs: [{ ...main, after: 'main' }] }, 'field_invalid', /full ids/],
-    [{ id: ID, refs: [{ ...main, after: 'a'.repeat(64) }] }, 'field_invalid', /of one kind/],
     [{ id: ID, refs: [{ ...main, before: ZEROS, after: ZEROS }] }, 'field_invalid', /both be of nothing/],
   ]
   for (const [body, code, message] of wrong) t.throws(() => parsePush(body), { code, message })

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import type { ServerResponse } from 'node:http'
 import { MAX_FAILED, toApiStatus } from '../../domain/commit-status.js'
 import { repositoryName, type RepositoryName } from '../../domain/repository-name.js'
 import { parseVerdictQuery } from '../../domain/verdict/rule.js'
@@ -6,6 +7,7 @@ import { ServiceError } from '../../errors.js'
 import type { InFlight } from '../../service/in-flight.js'
 import type { Caller } from '../../service/repository-access.js'
 import { fullCommitId, type LocatedList, type StatusLists } from '../../service/status-lists.js'
+import type { PushReports } from '../../service/push-reports.js'
 import type { StatusReports } from '../../service/status-reports.js'
 import type { Authentication } from '../authentication.js'
 import { readJson, receiveReport } from '../body.js'
@@ -13,11 +15,13 @@ import { digestOf } from '../digest.js'
 import type { EventStreams } from '../event-stream.js'
 import { errorAnswer, jsonBytes, listAnswer, type Answer } from '../exchange.js'
 import { originForm, queryOf } from '../request-target.js'
-import type { Operation, Request, Surface } from '../surface.js'
+import type { Operation, Request, Route, Surface } from '../surface.js'
 
 export interface ApiDependencies {
   readonly lists: StatusLists
   readonly reports: StatusReports
+  /** Absent where nobody is told of pushes. */
+  readonly pushes: PushReports | undefined
   readonly authentication: Authentication
   readonly inFlight: InFlight
   readonly eventStreams: EventStreams
@@ -38,6 +42,7 @@ const ALONE = /^\/(?:api\/v1|healthz)(?:[/?]|$)/
 export function strictApi({
   lists,
   reports,
+  pushes,
   authentication,
   inFlight,
   eventStreams,
@@ -81,18 +86,33 @@ export function strictApi({
     return await eventStreams.answer(request, found, find) // 503
   }
 
+  const bodyOf = (request: Request, response: ServerResponse, name: RepositoryName | undefined) => async () =>
+    await receiveReport(
+      inFlight,
+      () => readJson(request, response),
+      () => authentication.caller(request, name), // check 1 again, when the body was late
+    )
+
   const report: Operation = async (request, response) => {
     const [name, sha] = commitOf(request)
     const caller = await authentication.caller(request, name) // check 1: 401, 403, 429
-    const readBody = () =>
-      receiveReport(
-        inFlight,
-        () => readJson(request, response), // checks 5, 6: 413, 400
-        () => authentication.caller(request, name), // check 1 again, when the body was late
-      )
+    const readBody = bodyOf(request, response, name) // checks 5, 6: 413, 400
     const { status } = await reports.report(caller, name, sha, readBody) // checks 2 to 9: 401, 403, 404, 422
     return { status: 201, body: toApiStatus(status), reporter: status.reporter }
   }
+
+  const pushRoute = (reported: PushReports): Route => ({
+    name: 'push',
+    method: 'POST',
+    path: /^\/api\/v1\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)\/pushes$/,
+    operation: async (request, response) => {
+      const [name] = commitOf(request)
+      const caller = await authentication.caller(request, name) // 401, 403, 429
+      const readBody = bodyOf(request, response, name) // 413, 400
+      const deliveries = await reported.report(caller, name, readBody) // 401, 403, 404, 400, 422
+      return { status: 202, body: { deliveries } }
+    },
+  })
 
   const health: Operation = () => {
     const reason = unavailableReason()
@@ -141,6 +161,7 @@ export function strictApi({
         path: /^\/api\/v1\/repos\/(?<owner>[^/]+)\/(?<repo>[^/]+)\/events$/,
         operation: events,
       },
+      ...(pushes ? [pushRoute(pushes)] : []),
       { name: 'healthz', method: 'GET', path: /^\/healthz$/, operation: health, isAlwaysOpen: true },
       {
         name: 'other',

@@ -19,7 +19,7 @@ const MILLISECONDS = 4_500
 const MAX_REFS = 1_000
 
 /** What a service takes at once: refs, and bytes of them. */
-const [MAX_PART_REFS, MAX_PART_BYTES] = [100, 15_000]
+const [MAX_PART_REFS, MAX_PART_BYTES] = [50, 15_000]
 
 /**
  * Lets pushes be noted by the service.
