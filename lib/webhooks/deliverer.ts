@@ -37,6 +37,9 @@ const [MAX_OF_HOOK, MAX_IN_FLIGHT] = [4, 32]
 /** Deliveries to one hook in a second: what answers each with another report goes in circles no faster. */
 const [MAX_IN_WINDOW, WINDOW_MILLISECONDS] = [10, 1000]
 
+/** Of what is noted while nothing can be sent, after how much it is looked whether too much waits. */
+const NOTES_AT_REST = 1000
+
 /** After that long, what could not be read or written is tried again. */
 const RETRY_MILLISECONDS = 5_000
 
@@ -52,6 +55,9 @@ interface Lane {
   /** When the window began, and how many were sent in it. */
   window: { start: number; sent: number }
   cancel: (() => void) | undefined
+  /** Nothing can be begun before the lane is woken; how often something was noted since. */
+  isResting: boolean
+  notes: number
   isRunning: boolean
   isWanted: boolean
 }
@@ -91,7 +97,7 @@ export class Deliverer {
     const { hooks, logger } = this.#dependencies
     try {
       await hooks.outbox.open((ids) => {
-        for (const id of ids) this.wake(id)
+        for (const id of ids) this.#noted(id)
       })
       for (const { id } of await hooks.list()) this.wake(id)
     } catch (error) {
@@ -108,6 +114,12 @@ export class Deliverer {
     const lane = this.#laneOf(hook)
     lane.isWanted = true
     if (!lane.isRunning) this.#track(this.#run(lane))
+  }
+
+  /** Begins with what is new. Where nothing can be begun, that costs a report no look at the hook. */
+  #noted(hook: string): void {
+    const lane = this.#laneOf(hook)
+    if (!lane.isResting || ++lane.notes >= NOTES_AT_REST) this.wake(hook)
   }
 
   /** The latest deliveries to a hook that this process has tried, the latest first. */
@@ -137,6 +149,8 @@ export class Deliverer {
     try {
       while (lane.isWanted && !this.#isClosing) {
         lane.isWanted = false
+        lane.isResting = false
+        lane.notes = 0
         lane.cancel?.()
         lane.cancel = undefined
         await this.#begin(lane)
@@ -164,9 +178,11 @@ export class Deliverer {
     const wait = Math.max(Math.min(pause, LONGEST_PAUSE_MILLISECONDS), Math.min(lane.retryAt - now, RETRY_MILLISECONDS))
     if (wait > 0) {
       this.#wakeLater(lane, wait)
+      lane.isResting = true
       return
     }
     const max = this.#room(lane, hook, now)
+    lane.isResting = max === 0
     if (max === 0) return
     // Kept free while it is looked what there is.
     this.#leave(lane, -max)
@@ -263,6 +279,8 @@ export class Deliverer {
       window: { start: 0, sent: 0 },
       retryAt: 0,
       cancel: undefined,
+      isResting: false,
+      notes: 0,
       isRunning: false,
       isWanted: false,
     }
