@@ -11,6 +11,7 @@ import { firstConfirmation, flood } from './look-up-cases.js'
 import { postgresCase } from './postgres.js'
 import type { Case } from './setting.js'
 import { shareCases } from './share-cases.js'
+import { webhooksCase } from './webhooks-case.js'
 
 /** In the order of the table. */
 export const cases: readonly Case[] = [
@@ -21,6 +22,7 @@ export const cases: readonly Case[] = [
   layoutsCase,
   compatibleCase,
   contextsCase,
+  webhooksCase,
   flood,
   largeStore,
   duringCommands,
