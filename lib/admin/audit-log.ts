@@ -1,3 +1,4 @@
+import type { HookRecord, HookStore } from '../contracts/hooks.js'
 import type { Logger } from '../contracts/logger.js'
 import type { Grant } from '../contracts/records.js'
 import type { GrantStore, Store } from '../contracts/store.js'
@@ -31,16 +32,29 @@ export function auditGrants(logger: Logger, by: By, grants: readonly Grant[], ch
   }
 }
 
+/** What is said of a hook: of its address no more than lists do. */
+export function hookFacts({ id, on, url, format, events, contexts, states, branches }: HookRecord): object {
+  return { hook: id, on, receiver: receiverOf(url), format, events, contexts, states, branches }
+}
+
+/** Of an address what is no secret: of a mail all, else the host. */
+export function receiverOf(address: string): string {
+  const { protocol, host } = new URL(address)
+  return host === '' ? address : `${protocol}//${host}/…`
+}
+
 export interface AuditedRepositoriesDependencies {
   /** How a repository is renamed and deleted: in a running service with the reports in mind that are under way. */
   readonly changes: Pick<Store, 'renameRepository' | 'deleteRepository'>
   readonly grants: GrantStore
+  /** Absent where the store keeps none. */
+  readonly hooks?: Pick<HookStore, 'list'> | undefined
   readonly logger: Logger
   /** Runs a change whole, its audit lines included. A service that is closing refuses it, else closing waits for it. */
   readonly run: <T>(change: () => Promise<T>) => Promise<T>
 }
 
-/** Renames and deletes what is stored of repositories, and logs it with every grant that moves or goes. */
+/** Renames and deletes what is stored of repositories, and logs it with every grant and hook that moves or goes. */
 export class AuditedRepositories {
   readonly #dependencies: AuditedRepositoriesDependencies
 
@@ -54,10 +68,14 @@ export class AuditedRepositories {
     const { changes, logger, run } = this.#dependencies
     await run(async () => {
       const [moved, gone] = await Promise.all([this.#grantsOn(from), this.#grantsOn(to)])
+      const hooks = await this.#hooksOn(from, to)
       await changes.renameRepository(from, to)
       audit(logger, by, { from: from.full, to: to.full, ...facts }, 'repository renamed')
       auditGrants(logger, by, gone, 'access revoked')
       auditGrants(logger, by, moved, 'access moved', { to: to.full })
+      for (const hook of hooks)
+        if (hook.on === from.full) audit(logger, by, { ...hookFacts(hook), to: to.full }, 'hook moved')
+        else audit(logger, by, hookFacts(hook), 'hook deleted')
     })
   }
 
@@ -65,10 +83,11 @@ export class AuditedRepositories {
   async delete(by: By, name: RepositoryName, facts: object = {}): Promise<void> {
     const { changes, logger, run } = this.#dependencies
     await run(async () => {
-      const gone = await this.#grantsOn(name)
+      const [gone, hooks] = [await this.#grantsOn(name), await this.#hooksOn(name)]
       await changes.deleteRepository(name)
       audit(logger, by, { repository: name.full, ...facts }, 'repository deleted')
       auditGrants(logger, by, gone, 'access revoked')
+      for (const hook of hooks) audit(logger, by, hookFacts(hook), 'hook deleted')
     })
   }
 
@@ -80,6 +99,18 @@ export class AuditedRepositories {
     } catch (error) {
       const message = 'its grants cannot be read, and are not in the audit lines that follow'
       logger.error({ err: error, repository: name.full }, message)
+      return []
+    }
+  }
+
+  /** Nor must hooks. */
+  async #hooksOn(...names: readonly RepositoryName[]): Promise<readonly HookRecord[]> {
+    const { hooks, logger } = this.#dependencies
+    try {
+      return (await hooks?.list())?.filter(({ on }) => names.some(({ full }) => full === on)) ?? []
+    } catch (error) {
+      const repository = names.map(({ full }) => full).join(', ')
+      logger.error({ err: error, repository }, 'its hooks cannot be read, and are not in the audit lines that follow')
       return []
     }
   }

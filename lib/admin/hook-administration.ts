@@ -15,7 +15,7 @@ import {
 import type { Administration, ListedHook } from './administration.js'
 import { checkRepository } from './arguments.js'
 import { checkHookId, checkPush, checkSecret, checkTime, hookFields, type HookRequest } from './hook-arguments.js'
-import type { Actor } from './audit-log.js'
+import { hookFacts, receiverOf, type Actor } from './audit-log.js'
 import { resendDeliveries } from './hook-resend.js'
 
 /** How many hooks there may be; each costs something with every report that it is for. */
@@ -40,7 +40,7 @@ export function hookAdministration(dependencies: AdministrationDependencies) {
   const waiting = async () => await hooks().store.outbox.waiting()
   const change = async (id: string, by: Actor | undefined, what: string, to: (hook: HookRecord) => HookRecord) => {
     const hook = found(id, await hooks().store.update(checkHookId(id), to))
-    logChange(dependencies, by, audited(hook), what)
+    logChange(dependencies, by, hookFacts(hook), what)
     hooks().deliverer?.wake(id)
     return hook
   }
@@ -61,7 +61,7 @@ export function hookAdministration(dependencies: AdministrationDependencies) {
       }
       const { current } = secrets.of(hook, clock.now())
       await store.add(hook)
-      logChange(dependencies, by, audited(hook), 'hook created')
+      logChange(dependencies, by, hookFacts(hook), 'hook created')
       deliverer?.wake(hook.id)
       return { ...listed(hook, await waiting()), secret: request.secret === undefined ? current : null }
     },
@@ -75,7 +75,7 @@ export function hookAdministration(dependencies: AdministrationDependencies) {
     async deleteHook(id: string, by?: Actor): Promise<void> {
       const hook = await hookNamed(id)
       await hooks().store.remove(id)
-      logChange(dependencies, by, audited(hook), 'hook deleted')
+      logChange(dependencies, by, hookFacts(hook), 'hook deleted')
     },
 
     async pauseHook(id: string, by?: Actor): Promise<ListedHook> {
@@ -111,7 +111,7 @@ export function hookAdministration(dependencies: AdministrationDependencies) {
       if (hook.state === 'stopped') throw new AdministrationError(`the hook ${id} is stopped: hook resume comes first`)
       const now = new Date(clock.now()).toISOString()
       const made = yield* steered(dependencies, resendDeliveries(store, contents, hook, from, now))
-      logChange(dependencies, by, { ...audited(hook), since: from, ...made }, 'deliveries made again')
+      logChange(dependencies, by, { ...hookFacts(hook), since: from, ...made }, 'deliveries made again')
       deliverer?.wake(id)
       return made
     },
@@ -145,15 +145,4 @@ function listed(
 ): ListedHook {
   const { count, since } = waiting.get(hook.id) ?? { count: 0, since: undefined }
   return { ...hook, receiver: receiverOf(url), waiting: count, ...(since !== undefined && { waiting_since: since }) }
-}
-
-/** What the audit log says of a hook: of its address no more than lists do. */
-function audited({ id, on, url, format, events, contexts, states, branches }: HookRecord): object {
-  return { hook: id, on, receiver: receiverOf(url), format, events, contexts, states, branches }
-}
-
-/** Of an address what is no secret: of a mail all, else the host. */
-function receiverOf(address: string): string {
-  const { protocol, host } = new URL(address)
-  return host === '' ? address : `${protocol}//${host}/…`
 }

@@ -186,14 +186,15 @@ async function checkedByCommand(
   return { access: given[0]?.access ?? 'none', rights: given, said, exists: found !== undefined }
 }
 
-/** @throws AdministrationError when there is nothing */
+/** @throws AdministrationError when there is nothing, no hook either */
 async function countsOf(store: WholeStore, name: RepositoryName): Promise<RepositoryCounts> {
-  const { statuses, grants } = store
+  const { statuses, grants, hooks } = store
   const counts = {
     statuses: await statuses.count(name),
     grants: (await grants.list(name.owner, name)).length,
   }
-  if (counts.statuses + counts.grants === 0)
+  const hasHooks = (await hooks?.list())?.some(({ on }) => on === name.full)
+  if (counts.statuses + counts.grants === 0 && !hasHooks)
     throw new AdministrationError(`nothing is stored of ${name.full}: no status, no grant on it`)
   return counts
 }

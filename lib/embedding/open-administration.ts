@@ -76,7 +76,7 @@ export async function openAdministration(
     ...(sessions && signInAddress !== undefined && { signIns: { sessions, address: () => signInAddress } }),
     hasGrants: true,
     ...(rights && { rights }),
-    audited: new AuditedRepositories({ changes: store, grants: store.grants, logger, run }),
+    audited: new AuditedRepositories({ changes: store, grants: store.grants, hooks: store.hooks, logger, run }),
     logger,
     clock,
     repositories: folder,

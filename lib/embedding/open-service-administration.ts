@@ -45,7 +45,7 @@ export async function openServiceAdministration(
 ): Promise<ServiceAdministration> {
   const { store, hooks, signIns, changes, run, changed, commits, logger, meter } = dependencies
   const stopping = new AbortController()
-  const audited = new AuditedRepositories({ changes, grants: store.grants, logger, run })
+  const audited = new AuditedRepositories({ changes, grants: store.grants, hooks: store.hooks, logger, run })
   const administered = {
     ...(hooks && { hooks }),
     ...administeredParts(options, dependencies),

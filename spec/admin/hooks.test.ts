@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
+import { AuditedRepositories } from '../../lib/admin/audit-log.js'
 import { runTask } from '../../lib/concurrency/task.js'
 import type { Administration } from '../../lib/admin/administration.js'
 import type { State } from '../../lib/domain/commit-status.js'
@@ -18,6 +19,7 @@ import { embed } from '../fixtures/embedded.js'
 import { makeCommit, makeRepositoryWithCommit } from '../fixtures/git.js'
 import { administrationOn } from '../fixtures/local-administration.js'
 import { ModelStore } from '../fixtures/model-store.js'
+import { repositoryNamed } from '../fixtures/names.js'
 import { until } from '../fixtures/within.js'
 
 interface Received {
@@ -330,3 +332,60 @@ function hooksOn(store: LevelStore) {
 async function resend(administration: Administration, id: string, since: string) {
   return await runTask(administration.resendDeliveries(id, since), () => undefined)
 }
+
+t.test('Webhooks on a repository move and go with it, with a line of the log for each', async (t) => {
+  const { administration, url, lines, received, service, repositories } = await world(t)
+  const own = await administration.createHook(request(url, { contexts: ['ci/*'] }))
+  const there = await administration.createHook(request(url, { on: 'bob/x' }))
+  const wide = await administration.createHook(request(url, { on: 'alice/*' }))
+  lines.length = 0
+  await administration.renameRepository('alice/hello', 'bob/x')
+  const receiver = /^http:\/\/127\.0\.0\.1:\d+\/…$/
+  const said = () => lines.splice(0).filter(({ msg }) => /hook|repository/.test(String(msg)))
+  const events = ['status']
+  t.match(said(), [
+    { by: 'host', from: 'alice/hello', to: 'bob/x', msg: 'audit: repository renamed' },
+    { by: 'host', hook: own.id, on: 'alice/hello', to: 'bob/x', receiver, events, msg: 'audit: hook moved' },
+    { by: 'host', hook: there.id, on: 'bob/x', receiver, msg: 'audit: hook deleted' },
+  ])
+  t.match(
+    (await administration.listHooks(null)).map(({ id, on }) => [id, on]),
+    [
+      [own.id, 'bob/x'],
+      [wide.id, 'alice/*'],
+    ],
+    'who was told of the former repository of that name is not told of this one',
+  )
+  const { sha } = await makeRepositoryWithCommit(repositories, 'bob/x')
+  await service.report('bob/x', sha, { context: 'ci/1', state: 'success' })
+  await until(() => received.length === 1)
+  await administration.deleteRepository('bob/x')
+  t.match(said(), [
+    { repository: 'bob/x', msg: 'audit: repository deleted' },
+    { hook: own.id, on: 'bob/x', contexts: ['ci/*'], msg: 'audit: hook deleted' },
+  ])
+  t.match(await administration.listHooks(null), [{ id: wide.id }])
+  t.notMatch(JSON.stringify(lines), /secret\/path|whsec_/)
+})
+
+t.test('Hooks that cannot be read prevent no rename and no delete', async (t) => {
+  const store = await LevelStore.open(join(t.testdir({}), 'store'))
+  t.teardown(async () => await store.close())
+  const lines: unknown[] = []
+  const logger = { ...silentLogger, error: (facts: object, msg: string) => void lines.push({ ...facts, msg }) }
+  const list = async () => await Promise.reject(new Error('damaged'))
+  const audited = new AuditedRepositories({
+    changes: store,
+    grants: store.grants,
+    hooks: { list },
+    logger,
+    run: async (change) => await change(),
+  })
+  await audited.rename('host', repositoryNamed('alice/a'), repositoryNamed('alice/b'))
+  await audited.delete('host', repositoryNamed('alice/b'))
+  const msg = 'its hooks cannot be read, and are not in the audit lines that follow'
+  t.match(lines, [
+    { repository: 'alice/a, alice/b', msg },
+    { repository: 'alice/b', msg },
+  ])
+})

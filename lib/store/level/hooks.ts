@@ -75,8 +75,9 @@ export class LevelHooks implements HookStore {
     return isThere
   }
 
-  /** What moves the hooks on a repository to another name, and all that waits of it. */
+  /** What moves the hooks on a repository to another name, in place of those there, and all that waits of it. */
   async *moves(from: RepositoryName, to: RepositoryName): AsyncGenerator<BatchOperation> {
+    yield* this.#removalsOn(to)
     for (const hook of await this.#on(from)) {
       const moved = { ...hook, on: to.full }
       yield putOf(moved)
@@ -87,12 +88,16 @@ export class LevelHooks implements HookStore {
 
   /** What removes the hooks on a repository, and all that waits of it. */
   async *removals(name: RepositoryName): AsyncGenerator<BatchOperation> {
+    yield* this.#removalsOn(name)
+    yield* this.outbox.removals(name)
+  }
+
+  async *#removalsOn(name: RepositoryName): AsyncGenerator<BatchOperation> {
     for (const { id } of await this.#on(name)) {
       yield { type: 'del', key: HOOKS + id }
       yield* this.outbox.removalsFor(id)
       this.outbox.setHook(id, undefined)
     }
-    yield* this.outbox.removals(name)
   }
 
   async #on({ full }: RepositoryName): Promise<HookRecord[]> {
