@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { HookRecord, HookSecrets } from '../contracts/hooks.js'
 import { AdministrationError, errorMessage } from '../errors.js'
 
@@ -59,8 +60,13 @@ function existing(file: string): string | undefined {
   }
 }
 
-/** Makes the key, where no other instance is doing so. */
+/** Makes the key, where no other instance is doing so, and its folder: with a database nothing else does. */
 function made(file: string): string {
+  try {
+    mkdirSync(dirname(file), { mode: 0o700 })
+  } catch (error) {
+    if (!isCode(error, 'EEXIST')) throw error
+  }
   const key = `${randomBytes(32).toString('base64url')}\n`
   writeFileSync(file, key, { mode: 0o600, flag: 'wx', flush: true })
   return key

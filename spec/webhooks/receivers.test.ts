@@ -34,7 +34,7 @@ const SECRET = 'whsec_MDEyMzQ1Njc4OWFiY2RlZg=='
 
 const repositories = new ToldRepositories({ find: async () => undefined }, { defaultBranch: () => 'main' })
 const { sender } = openSending(
-  { allow: [], secretFile: '/nowhere/key' },
+  { allow: [], secretFile: '/nowhere/at/all/key' },
   { repositories, addresses, clock: systemClock, version: '1.2.3' },
 )
 

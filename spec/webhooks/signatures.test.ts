@@ -48,7 +48,7 @@ t.test('Each scheme is signed with the key as it reads it', async (t) => {
 })
 
 t.test('A secret that the receiver dictates is read in its ways', async (t) => {
-  const secrets = new DerivedSecrets('/nowhere/key')
+  const secrets = new DerivedSecrets('/nowhere/at/all/key')
   const sign = (given: string) => {
     const { current, previous } = secrets.of({ id: 'h1', secret: { given } }, 0)
     t.strictSame([current, previous], [given, undefined])
@@ -93,6 +93,13 @@ t.test('Secrets are made of one key, which is made once and is for its owner alo
   t.notOk(first.includes(key.trim()))
 })
 
+t.test('The folder of a key is made with it, for its owner alone', (t) => {
+  const folder = join(t.testdir(), 'data')
+  new DerivedSecrets(join(folder, 'key')).of({ id: 'h1', secret: { generation: 0 } }, 0)
+  t.equal(statSync(folder).mode & 0o777, 0o700)
+  t.end()
+})
+
 t.test('A key that cannot be used is said, and what is there is not written over', async (t) => {
   const folder = t.testdir({ short: 'too short\n', folder: {} })
   const secretIn = (...path: string[]) =>
@@ -102,12 +109,12 @@ t.test('A key that cannot be used is said, and what is there is not written over
     new AdministrationError(`hooks.secretFile cannot be used: ${folder}/short must hold 32 characters or more`),
   )
   t.equal(readFileSync(join(folder, 'short'), 'utf8'), 'too short\n')
-  t.throws(() => secretIn('missing', 'key'), { name: 'AdministrationError', message: /ENOENT.*missing/ })
+  t.throws(() => secretIn('missing', 'folder', 'key'), { name: 'AdministrationError', message: /ENOENT.*missing/ })
   t.throws(() => secretIn('folder'), { name: 'AdministrationError', message: /EISDIR/ })
-  const secrets = new DerivedSecrets(join(folder, 'later', 'key'))
+  const secrets = new DerivedSecrets(join(folder, 'later', 'made', 'key'))
   const hook = { id: 'h1', secret: { generation: 0 } }
   t.throws(() => secrets.of(hook, 0), { name: 'AdministrationError' })
-  mkdirSync(join(folder, 'later'))
-  writeFileSync(join(folder, 'later', 'key'), 'k'.repeat(32))
+  mkdirSync(join(folder, 'later', 'made'), { recursive: true })
+  writeFileSync(join(folder, 'later', 'made', 'key'), 'k'.repeat(32))
   t.match(secrets.of(hook, 0).current, /^whsec_/, 'once it can, it is')
 })

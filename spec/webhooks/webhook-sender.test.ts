@@ -14,7 +14,7 @@ import { receiver } from '../fixtures/receiver.js'
 const never = new AbortController().signal
 
 const senderWith = (
-  secrets = new DerivedSecrets('/nowhere/key'),
+  secrets = new DerivedSecrets('/nowhere/at/all/key'),
   find = async () => await Promise.resolve(undefined),
 ) =>
   new WebhookSender({
