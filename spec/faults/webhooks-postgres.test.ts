@@ -25,7 +25,7 @@ interface Told {
 
 fault(
   'kill -9 of the instance on PostgreSQL that sends webhooks',
-  { short: 2, long: 20 },
+  { short: 1, long: 20 },
   async (t, times) => {
     const { place, url, sha, token, hook } = await start(t)
     let [isHeld, held, acknowledged, number] = [false, 0, 0, 0]

@@ -70,6 +70,16 @@ t.test('Ways to a database and back that a request makes, one after the other', 
     })
   }
 
+  t.test('A report that a webhook is told of', async (t) => {
+    // What is paused is noted, and nothing is sent.
+    const { id } = await service.admin.createHook({ on: repository, url: 'http://127.0.0.1:9/', format: 'text' })
+    await service.admin.pauseHook(id)
+    await makes(t, 2, 201, 'the same', call('POST', reportPath))
+    const [hook] = await service.admin.listHooks(null)
+    t.match(hook, { state: 'paused', waiting: 1 })
+    await service.admin.deleteHook(id)
+  })
+
   t.test('A project of GitLab by its number, whether it is there or not', async (t) => {
     const listOf = (number: number): string => `/api/v4/projects/${number}/repository/commits/${sha}/statuses`
     await makes(t, 2, 200, 'one', call('GET', listOf(projectNumber(repository))))
