@@ -1,6 +1,8 @@
 import { setMaxListeners } from 'node:events'
 import { join } from 'node:path'
 import { mkdtempSync } from 'node:fs'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import t, { type Test } from 'tap'
 import type { Delivery, DeliveryResult, HookRecord } from '../../lib/contracts/hooks.js'
 import { noopMeter } from '../../lib/contracts/meter.js'
@@ -23,6 +25,10 @@ const answered = (status: number, more: Partial<DeliveryResult> = {}): DeliveryR
   ...{ kind: status === 410 ? 'gone' : 'failed', status, milliseconds: 5, reason: `the answer was ${status}` },
   ...more,
 })
+
+/** What may wait for one hook, and how much of it is sent: in `npm run faults` and its like all. */
+const MOST = 10_000
+const DRAINED = process.env['COMMIT_STATUS_FAULTS'] === 'long' ? MOST : 300
 
 interface Sent {
   readonly delivery: Delivery
@@ -473,6 +479,31 @@ t.test('What is to be sent later is sent as it is then, and is no failure; the r
   await deliverer().close()
 })
 
+t.test('Ten thousand deliveries that wait at a start take little memory, and delay no report', async (t) => {
+  const { report, store, restart, sent, answers, sending, pass, idle, hook } = await world(t, [
+    hookOf('a', { state: 'paused' }),
+  ])
+  const commits = Array.from({ length: MOST }, (_, index) => commitId(index.toString(16).padStart(4, '0')))
+  const [late = commitId('0'), ...others] = commits.toReversed()
+  await Promise.all(others.map(async (commit) => await report('ci', 'success', commit)))
+  await store().hooks.update('a', (hook) => ({ ...hook, state: 'active' }))
+  answers(undefined)
+  const [before, begun] = [usedMemory(), performance.now()]
+  await restart()
+  t.ok(performance.now() - begun < 10_000)
+  t.ok(usedMemory() - before < 20_000_000)
+  await sending(4)
+  await report('ci', 'success', late)
+  t.equal(sent.length, 4, 'it is on disk while no receiver has answered')
+  t.equal((await store().hooks.outbox.waiting()).get('a')?.count, MOST)
+  answers(OK)
+  for (const { answer } of sent) answer(OK)
+  while (sent.length < DRAINED) await pass()
+  if (DRAINED === MOST) await idle()
+  t.equal(new Set(sent.map(({ delivery }) => delivery.id)).size, sent.length, 'each is sent once')
+  t.match(await hook(), { state: 'active', stopped_because: undefined, behind_since: undefined })
+})
+
 t.test('Timers of its own end with it', async (t) => {
   const store = await LevelStore.open(t.testdir({}))
   t.teardown(async () => await store.close())
@@ -494,3 +525,10 @@ t.test('Timers of its own end with it', async (t) => {
   await deliverer.close()
   t.pass('nothing keeps the process')
 })
+
+/** Bytes of objects that are still of use. */
+function usedMemory(): number {
+  setFlagsFromString('--expose-gc')
+  ;(runInNewContext('gc') as () => void)()
+  return process.memoryUsage().heapUsed
+}
