@@ -140,11 +140,11 @@ export interface Administration {
   setVisibility(repository: string, visibility: 'public' | 'private', by?: Actor): Promise<void>
   countRepository(repository: string): Promise<RepositoryCounts>
   /**
-   * Moves the statuses and grants of a repository to another name, as `Store.renameRepository` does.
+   * Moves the statuses, grants and hooks of a repository to another name, as `Store.renameRepository` does.
    * @returns what there was to move, a moment before
    */
   renameRepository(from: string, to: string, by?: Actor): Promise<RepositoryCounts>
-  /** Removes the statuses and grants of a repository. @returns what there was, a moment before */
+  /** Removes the statuses, grants and hooks of a repository. @returns what there was, a moment before */
   deleteRepository(repository: string, by?: Actor): Promise<RepositoryCounts>
   /** @param sha `null`: of every commit that has any */
   listStatuses(repository: string, sha: string | null): Task<null, StoredStatus>

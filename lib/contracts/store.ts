@@ -23,13 +23,13 @@ export interface Store {
   readonly grants: GrantStore
 
   /**
-   * Moves every status of a repository, and every grant on it, to another name: all or none, whatever runs at the
-   * same time, also at 100,000 statuses. Where the other name has a status of the same commit and context, the one
-   * that was updated later stays; grants on the other name go.
+   * Moves every status of a repository, and every grant and hook on it, to another name: all or none, whatever runs
+   * at the same time, also at 100,000 statuses. Where the other name has a status of the same commit and context, the
+   * one that was updated later stays; grants and hooks on the other name go.
    */
   renameRepository(from: RepositoryName, to: RepositoryName): Promise<void>
 
-  /** Removes every status of a repository, and every grant on it: all or none, whatever runs at the same time. */
+  /** Removes every status of a repository, every grant and hook on it: all or none, whatever runs at the same time. */
   deleteRepository(name: RepositoryName): Promise<void>
 
   /**
