@@ -10,7 +10,7 @@ import { isUserName, type RepositoryName } from '../domain/repository-name.js'
 import { Schema } from '../domain/schema.js'
 import { ServiceError } from '../errors.js'
 import { isRefName } from '../git/ref-name.js'
-import { matcherOf } from '../store/hook-index.js'
+import { matcherOf, onsOf } from '../store/hook-index.js'
 
 /** A push, or a part of one, as it is handed over. */
 export interface SentPush {
@@ -120,8 +120,8 @@ export class Pushes {
   }
 }
 
-function isFor({ on, events, state }: HookRecord, { owner, full }: RepositoryName): boolean {
-  return events.includes('push') && state !== 'stopped' && [full, `${owner}/*`, '*'].includes(on)
+function isFor({ on, events, state }: HookRecord, repository: RepositoryName): boolean {
+  return events.includes('push') && state !== 'stopped' && onsOf(repository).includes(on)
 }
 
 /** A hook on some branches hears of no tags. */

@@ -28,9 +28,9 @@ export class HookIndex {
   }
 
   /** What a status is to be noted for, by what can be known of it at once. */
-  notes({ owner, full }: RepositoryName, sha: string, context: string, state: State): readonly Note[] {
+  notes(repository: RepositoryName, sha: string, context: string, state: State): readonly Note[] {
     const notes: Note[] = []
-    for (const on of [full, `${owner}/*`, '*'])
+    for (const on of onsOf(repository))
       for (const { hook, coversContext } of this.#on.get(on) ?? []) {
         if (!coversContext(context)) continue
         if (wantsStatus(hook, state)) notes.push({ hook: hook.id, subject: `${sha}/${context}` })
@@ -39,6 +39,11 @@ export class HookIndex {
       }
     return notes
   }
+}
+
+/** What hooks on a repository are on. */
+export function onsOf({ owner, full }: RepositoryName): readonly string[] {
+  return [full, `${owner}/*`, '*']
 }
 
 /** Whether a text fits one of the patterns, or there are none. */

@@ -16,7 +16,7 @@ import { parseObjectId, type ObjectId } from '../domain/object-id.js'
 import { ServiceError, StoreCorrupt } from '../errors.js'
 import type { CommitContents } from '../git/commit-content.js'
 import type { RefLists } from '../git/ref-lists.js'
-import { matcherOf, wantsStatus } from '../store/hook-index.js'
+import { matcherOf, onsOf, wantsStatus } from '../store/hook-index.js'
 import type { Content } from './deliverer.js'
 import type { PushContent } from './push-content.js'
 
@@ -47,6 +47,8 @@ export class DeliveryContent {
 
   /** @throws StoreUnavailable, ServiceError `overloaded`; what is damaged is not told */
   async of(hook: HookRecord, entry: OutboxEntry): Promise<Content> {
+    // What waits goes with a repository to another owner: with it go hooks on it, not those on all of an owner.
+    if (hook.on.endsWith('/*') && !onsOf(entry.repository).includes(hook.on)) return NOTHING
     if (entry.subject.startsWith('refs/')) return await this.#dependencies.pushes.of(hook, entry)
     const [sha = '', ...rest] = entry.subject.split('/')
     const commit = parseObjectId(sha)

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { HookRecord } from '../../lib/contracts/hooks.js'
@@ -191,6 +191,31 @@ t.test('A push is told with its commits, and without them where they cannot be r
   rmSync(join(folder, 'repositories/alice/hello.git'), { recursive: true })
   t.match((await contents.of(hook, entry())).deliveries, nothing)
 })
+
+for (const [on, events] of [
+  ['alice/*', []],
+  ['alice/hello', ['broken', 'push', 'status']],
+  ['*', ['broken', 'push', 'status']],
+] as const)
+  t.test(`What waits when a repository goes to another owner, of a hook on ${on}`, async (t) => {
+    const { contents, report, sha, folder, store } = await world(
+      t,
+      hookOf('a', { on, events: ['status', 'broken', 'push'] }),
+    )
+    await report('ci', 'failure')
+    const subject = pushText(push({ before: sha, after: sha }))
+    const pushed = { hook: 'a', repository: hello, subject, delivery: 'd', since: '2031-01-31T12:00:00.000Z' }
+    await store.hooks.outbox.add([{ ...pushed, from: null }])
+    const bobs = repositoryNamed('bob/hello')
+    renameSync(join(folder, 'repositories/alice'), join(folder, 'repositories/bob'))
+    await store.renameRepository(hello, bobs)
+    await store.statuses.save(bobs, parseObjectId(sha) ?? fail(), reportOf('ci', { state: 'failure' }), 0)
+    const hook = (await store.hooks.get('a')) ?? fail()
+    const entries = await store.hooks.outbox.claim('a', 10)
+    t.equal(entries.length, 3)
+    const told = await Promise.all(entries.map(async (entry) => await contents.of(hook, entry)))
+    t.strictSame(told.flatMap(({ deliveries }) => deliveries.map(({ event }) => event)).sort(), events)
+  })
 
 t.test('What cannot be read is tried again, but for what is damaged', async (t) => {
   const hook = hookOf('a', { events: ['status', 'broken'] })
