@@ -25,7 +25,9 @@ const services = [
     ],
     most: 1.05,
   },
-  { name: 'that match', hooks: [[]], most: 1.2 },
+  // Nobody listens at that port: all waits.
+  { name: 'that match and wait', hooks: [[]], receiver: 'http://127.0.0.1:9/', most: 1.2 },
+  { name: 'that match and are delivered, ten in a second', hooks: [[]], most: 1.2 },
 ] as const
 
 /** What a report costs where there are webhooks, delivered meanwhile, beside one where there are none. */
@@ -48,11 +50,12 @@ async function measure(setting: Setting, ending: Ending): Promise<Row[]> {
     commits.map((sha, index) => report(sha, index)),
     { Authorization: `Bearer ${token}` },
   )
-  const receiver = await receiving(ending)
+  const taking = await receiving(ending)
   const secretFile = join(folder, 'webhooks-secret')
   writeFileSync(secretFile, 'dictated-by-the-receiver\n')
   const loaded = []
-  for (const [index, { hooks }] of services.entries()) {
+  for (const [index, { hooks, ...service }] of services.entries()) {
+    const receiver = 'receiver' in service ? service.receiver : taking
     const own = { ...place, store: `${place.store}-${index}` }
     copyStore(place.store, own.store)
     for (const more of hooks)
