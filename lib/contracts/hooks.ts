@@ -233,8 +233,9 @@ export interface Outbox {
    * From now on every status that is saved is noted for each hook that it is for, so that it is there if and only if
    * the status is.
    * @param noted is called with ids of hooks for which there is something new
+   * @param changed is called with ids of hooks that another instance may have changed, or for which it noted much
    */
-  open(noted: (hooks: Iterable<string>) => void): Promise<void>
+  open(noted: (hooks: Iterable<string>) => void, changed?: (hooks: Iterable<string>) => void): Promise<void>
   /**
    * Takes what is to be told next, the oldest first, for as long as it takes to send it: nothing that somebody has
    * taken, and nothing of a commit of which somebody has.

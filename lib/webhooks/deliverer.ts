@@ -96,9 +96,10 @@ export class Deliverer {
   async start(): Promise<void> {
     const { hooks, logger } = this.#dependencies
     try {
-      await hooks.outbox.open((ids) => {
-        for (const id of ids) this.#noted(id)
-      })
+      const each = (wake: (id: string) => void) => (ids: Iterable<string>) => {
+        for (const id of ids) wake(id)
+      }
+      await hooks.outbox.open(each(this.#noted.bind(this)), each(this.wake.bind(this)))
       for (const { id } of await hooks.list()) this.wake(id)
     } catch (error) {
       logger.error({ err: error }, 'hooks cannot be read: nothing is delivered yet')

@@ -124,6 +124,30 @@ function specifyHooks(t: Test, server: { database(): Promise<string> }): void {
     t.strictSame(await noted('lint'), [])
   })
 
+  t.test('Who delivers learns what others make of hooks, and that they noted much', async (t) => {
+    const url = await server.database()
+    const [first, second] = [await opened(t, url), await opened(t, url)]
+    const changed: string[] = []
+    const hooks = hooksOf(second)
+    await hooks.add(hookOf('a', { failing_since: '2026-01-31T12:00:00.000Z', next_attempt_at: 'tomorrow' }))
+    await hooks.add(hookOf('b'))
+    const entry = { repository: hello, since: '2026-01-31T12:00:00.000Z', delivery: 'x', from: null }
+    await hooks.outbox.add([{ ...entry, hook: 'a', subject: `${one.hex}/ci` }])
+    await hooksOf(first).outbox.open(
+      () => undefined,
+      (ids) => changed.push(...ids),
+    )
+    t.strictSame(changed.splice(0), ['a', 'b'], 'nobody knows of what was before')
+    await hooks.update('a', ({ next_attempt_at: _, ...hook }) => hook)
+    await until(() => changed.length > 0)
+    t.strictSame(changed.splice(0), ['a'])
+    await hooks.outbox.add(
+      Array.from({ length: 1_000 }, (_, index) => ({ ...entry, hook: 'b', subject: `${one.hex}/${index}` })),
+    )
+    await until(() => changed.length > 0)
+    t.strictSame(changed, ['b'])
+  })
+
   t.test('What was noted for a hook while it was removed goes, and of what is damaged nothing is told', async (t) => {
     const url = await server.database()
     const store = await opened(t, url)

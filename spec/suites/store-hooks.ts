@@ -290,6 +290,27 @@ export function hookSuite(t: Test, factory: StoreFactory): void {
     t.strictSame(await reopened.hooks.outbox.claim('all', 10), [], 'nothing of them is left')
   })
 
+  t.test('Hooks on a name that a repository takes over go, with what waits for them', async (t) => {
+    const store = await openedStore(t, factory)
+    const to = repositoryNamed('bob/x')
+    const { hooks } = await openHooks(
+      t,
+      store,
+      hookOf('from', { on: hello.full }),
+      hookOf('gone', { on: to.full, events: ['status', 'broken'] }),
+    )
+    await report(store, 'ci', 'failure', NOON, one, to)
+    const branches = (await hooks.outbox.claim('gone', 10)).find(({ subject }) => subject.endsWith('/'))
+    if (!branches) throw new Error('nothing is noted')
+    await hooks.outbox.settle(branches, null, ['main'])
+    await report(store, 'ci', 'success')
+    await store.renameRepository(hello, to)
+    t.strictSame(await hooks.list(), [hookOf('from', { on: to.full })])
+    t.strictSame([...(await hooks.outbox.waiting()).keys()], ['from'])
+    t.strictSame(await hooks.outbox.broken('gone', to), [])
+    t.match(await hooks.outbox.claim('from', 10), [{ repository: to, subject: `${one.hex}/ci` }])
+  })
+
   t.test('Contexts are counted as before, whatever is noted', async (t) => {
     const store = await openedStore(t, factory)
     await openHooks(t, store, hookOf('a', { events: ['status', 'broken'] }), hookOf('b'))

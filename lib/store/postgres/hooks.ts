@@ -33,7 +33,7 @@ const REPLACE: Statement = {
 }
 const REMOVE: Statement = { name: 'remove-hook', text: `DELETE FROM ${TABLE} WHERE id = $1` }
 const MOVE: Statement = { name: 'move-hooks', text: `UPDATE ${TABLE} SET target = $2 WHERE target = $1` }
-const REMOVE_ON: Statement = { name: 'remove-hooks-on', text: `DELETE FROM ${TABLE} WHERE target = $1` }
+const REMOVE_ON: Statement = { name: 'remove-hooks-on', text: `DELETE FROM ${TABLE} WHERE target = $1 RETURNING id` }
 
 /** Hooks, read from the database each time but for what is noted with reports. */
 export class PostgresHooks implements HookStore {
@@ -101,10 +101,12 @@ export class PostgresHooks implements HookStore {
   }
 }
 
-/** Moves the hooks on a repository to another name. */
-export async function moveHooks(connection: Connection, from: RepositoryName, to: RepositoryName): Promise<void> {
+/** Moves the hooks on a repository to another name, in place of those there. @returns the ids of these */
+export async function moveHooks(connection: Connection, from: RepositoryName, to: RepositoryName): Promise<string[]> {
+  const removed = await connection.query<Pick<HookRow, 'id'>>(REMOVE_ON, [Buffer.from(to.full)])
   const moved = await connection.change(MOVE, [Buffer.from(from.full), Buffer.from(to.full)])
-  if (moved > 0) await bumpVersion(connection, ALL_HOOKS)
+  if (removed.length + moved > 0) await bumpVersion(connection, ALL_HOOKS)
+  return removed.map(({ id }) => id)
 }
 
 /** Removes the hooks on a repository. */

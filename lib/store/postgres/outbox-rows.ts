@@ -95,8 +95,28 @@ const REMOVE: readonly Statement[] = [
   { name: 'remove-broken-branches', text: `DELETE FROM ${BROKEN} WHERE repository = $1` },
 ]
 
-/** Moves all that waits of a repository to another name. */
-export async function moveOutbox(connection: Connection, from: RepositoryName, to: RepositoryName): Promise<void> {
+const REMOVE_HOOKS: readonly Statement[] = [
+  {
+    name: 'remove-hooks-of-repository',
+    text: `DELETE FROM ${OUTBOX} WHERE repository = $1 AND hook = ANY ($2::text[])`,
+  },
+  {
+    name: 'remove-broken-branches-of-hooks',
+    text: `DELETE FROM ${BROKEN} WHERE repository = $1 AND hook = ANY ($2::text[])`,
+  },
+]
+
+/**
+ * Moves all that waits of a repository to another name.
+ * @param gone hooks that were on that name alone
+ */
+export async function moveOutbox(
+  connection: Connection,
+  from: RepositoryName,
+  to: RepositoryName,
+  gone: readonly string[],
+): Promise<void> {
+  for (const statement of REMOVE_HOOKS) await connection.change(statement, [repositoryKey(to), gone])
   for (const statement of COPY) await connection.change(statement, [repositoryKey(from), repositoryKey(to)])
   await removeFromOutbox(connection, from)
 }

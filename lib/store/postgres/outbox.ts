@@ -30,6 +30,9 @@ const INTERVAL_MILLISECONDS = 1_000
 /** How many entries are read at a time: more than are taken at once, as some may be of what is taken already. */
 const PAGE_ROWS = 100
 
+/** Is called with ids of hooks. */
+type Woken = (hooks: Iterable<string>) => void
+
 /** The hooks as they were last read. */
 interface KnownHooks {
   readonly version: string | null
@@ -50,7 +53,9 @@ export class PostgresOutbox implements Outbox {
   readonly #taken = new Map<string, Set<string>>()
   #known: KnownHooks | undefined
   /** Who delivers here, if anybody does. */
-  #deliverers: readonly ((hooks: Iterable<string>) => void)[] = []
+  #deliverers: readonly { readonly noted: Woken; readonly changed: Woken }[] = []
+  /** What was seen last of hooks for which something waits. */
+  #seen: ReadonlyMap<string, string> = new Map()
   #timer: NodeJS.Timeout | undefined
   #looking: Promise<void> = Promise.resolve()
 
@@ -62,9 +67,9 @@ export class PostgresOutbox implements Outbox {
     this.#lease = new Lease(database, 'hooks')
   }
 
-  async open(noted: (hooks: Iterable<string>) => void): Promise<void> {
+  async open(noted: Woken, changed: Woken = () => undefined): Promise<void> {
     await this.#stop()
-    this.#deliverers = [noted]
+    this.#deliverers = [{ noted, changed }]
     await this.#look()
     this.#lookLater()
   }
@@ -203,10 +208,26 @@ export class PostgresOutbox implements Outbox {
     if (ids.size === 0) return
     await this.#lease.renew()
     if (!this.#lease.isHeld) return
-    const hooks = [...(await this.waiting()).keys()]
+    const waiting = await this.waiting()
+    const hooks = [...waiting.keys()]
     this.#wake(hooks)
+    await this.#lookForChanges(waiting)
     const unknown = hooks.filter((id) => !ids.has(id))
     if (unknown.length > 0) await this.#dropGone(unknown)
+  }
+
+  /** What a deliverer that rests goes by: it is not woken for everything that is noted. */
+  async #lookForChanges(waiting: ReadonlyMap<string, { readonly count: number }>): Promise<void> {
+    if (waiting.size === 0) return
+    const seen = new Map(
+      (await this.#readHooks()).map(({ id, state, next_attempt_at }) => {
+        const thousands = Math.floor((waiting.get(id)?.count ?? 0) / 1000)
+        return [id, `${state} ${next_attempt_at} ${thousands}`]
+      }),
+    )
+    const changed = [...seen].flatMap(([id, now]) => (now === this.#seen.get(id) ? [] : id))
+    this.#seen = seen
+    for (const deliverer of this.#deliverers) deliverer.changed(changed)
   }
 
   /** Removes what was noted for hooks while they were removed. */
@@ -233,7 +254,7 @@ export class PostgresOutbox implements Outbox {
   }
 
   #wake(hooks: Iterable<string>): void {
-    if (this.#lease.isHeld) for (const noted of this.#deliverers) noted(hooks)
+    if (this.#lease.isHeld) for (const { noted } of this.#deliverers) noted(hooks)
   }
 
   async #insert(insert: typeof noteInOutbox, entries: readonly OutboxEntry[]): Promise<void> {

@@ -98,8 +98,7 @@ export class PostgresStore implements Store {
       await bumpVersion(connection, from, to)
       await moveStatuses(connection, from, to)
       await moveGrants(connection, from, to)
-      await moveHooks(connection, from, to)
-      await moveOutbox(connection, from, to)
+      await moveOutbox(connection, from, to, await moveHooks(connection, from, to))
     })
   }
 
