@@ -134,7 +134,9 @@ export function hookAdministration(dependencies: AdministrationDependencies) {
       const name = checkRepository(repository)
       if (dependencies.repositories && !(await dependencies.repositories.find(name)))
         throw new AdministrationError(`there is no repository ${name.full}`)
-      return { deliveries: await pushes.note(name, checkPush(sent), by?.user ?? HOST_USER) }
+      const push = checkPush(sent)
+      // Who may do this is believed.
+      return { deliveries: await pushes.note(name, push, push.pusher ?? by?.user ?? HOST_USER) }
     },
   } satisfies Partial<Administration>
 }

@@ -13,7 +13,7 @@ export interface Push extends PushedRef {
   readonly id: string
   /** The user who pushed, as the git server says. */
   readonly pusher: string
-  /** The user who says so. */
+  /** The user of the token with which it is said; else the same. */
   readonly sender: string
 }
 

@@ -203,10 +203,23 @@ t.test('A push that is handed over is told, in its turn', async (t) => {
   t.match(
     received.map(({ headers, body }) => ({ event: headers['x-github-event'], body })),
     [
-      { event: 'push', body: { before: zeros, after: sha, pusher: { name: 'alice' }, sender: { login: 'host' } } },
-      { event: 'push', body: { before: sha, after: next, pusher: { name: 'git' }, commits: [{ message: 'next\n' }] } },
+      { event: 'push', body: { before: zeros, after: sha, pusher: { name: 'alice' }, sender: { login: 'alice' } } },
+      {
+        event: 'push',
+        body: {
+          before: sha,
+          after: next,
+          pusher: { name: 'git' },
+          sender: { login: 'git' },
+          commits: [{ message: 'next\n' }],
+        },
+      },
     ],
   )
+  const last = { id: id.replace('0', '2'), refs: [{ ref: 'refs/heads/main', before: next, after: sha }] }
+  await administration.notePush('alice/hello', last)
+  await until(() => received.length === 3)
+  t.match(received[2]?.body, { pusher: { name: 'host' }, forced: true })
   await t.rejects(administration.notePush('alice/none', more), { message: 'there is no repository alice/none' })
   await t.rejects(administration.notePush('alice', more), ArgumentError)
   await t.rejects(administration.notePush('alice/hello', { ...more, id: 'x' }), ArgumentError)

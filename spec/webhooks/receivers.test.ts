@@ -1,4 +1,5 @@
-// Receivers as they are, and as they read: Debian's webhook, what is built on go-github (Flux, Tekton), Jenkins, Zulip.
+// Receivers as they are, and as they read: Debian's webhook, what is built on go-github (Flux, Tekton), Jenkins,
+// Buildbot, Woodpecker, Zulip.
 import { spawn } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
@@ -16,6 +17,7 @@ import {
   branchDelivery,
   hook,
   pingDelivery,
+  push,
   pushDelivery,
   status,
   statusDelivery,
@@ -177,6 +179,67 @@ t.test('Jenkins takes what is signed, and finds the jobs of a repository and a p
   }
 })
 
+t.test(
+  'Buildbot makes a change of each commit, of what is new of the last one, and of what is gone none',
+  async (t) => {
+    const [zeros, old] = ['0'.repeat(40), 'b'.repeat(40)]
+    const read = async (members: Parameters<typeof pushDelivery>[0]) => {
+      return buildbot(await received(t, async (url) => await send(pushDelivery({ hook: to(url), ...members }))))
+    }
+    const { head } = pushDelivery()
+    if (!head) throw new Error('there is no commit')
+    const first = { ...head, id: old, message: 'First\n', added: ['a.txt'], modified: ['b.txt'], removed: ['c.txt'] }
+    const of = { author: 'A U Thor <author@example.com>', project: 'alice/hello', branch: 'main', category: null }
+    const last = { ...of, revision: SHA, comments: 'Say hello\n', files: [], when: 1_769_860_800_000 }
+    t.strictSame(await read({ commits: [first, head], total: 2 }), [
+      { ...last, revision: old, comments: 'First\n', files: ['a.txt', 'b.txt', 'c.txt'] },
+      last,
+    ])
+    t.strictSame(await read({ push: push({ before: zeros, ref: 'refs/heads/a/b' }), commits: [], total: 0 }), [
+      { ...last, branch: 'a/b' },
+    ])
+    t.strictSame(await read({ push: push({ before: zeros, ref: 'refs/tags/v1' }), commits: [], total: 0 }), [
+      { ...last, branch: 'v1', category: 'tag' },
+    ])
+    const { head: _, ...gone } = pushDelivery({ push: push({ after: zeros }), commits: [], total: 0 })
+    const deleted = await received(t, async (url) => await send({ ...gone, hook: to(url) }))
+    t.strictSame(buildbot(deleted), [])
+    t.throws(() => buildbot({ ...deleted, body: `${deleted.body} ` }), { message: 'Hash mismatch' })
+  },
+)
+
+t.test('Woodpecker makes a pipeline of a branch, as of one of Gitea', async (t) => {
+  const files = { added: ['a'], modified: ['b'], removed: ['a'] }
+  const { head, commits, ...rest } = pushDelivery({ push: push({ sender: 'alice' }), total: 2 })
+  if (!head) throw new Error('there is no commit')
+  const delivery = { ...rest, commits: [{ ...head, ...files }, ...commits], head: { ...head, added: ['d'] } }
+  const told = await received(t, async (url) => await send({ ...delivery, hook: to(url) }))
+  const page = 'https://status.example.com'
+  t.strictSame(woodpecker(told), {
+    repository: ['alice', 'hello', `${page}/alice/hello.git`, 'main'],
+    commit: [SHA, 'Say hello\n', 'author@example.com', '2026-01-31T12:00:00Z'],
+    branch: 'main',
+    author: 'alice',
+    link: `${page}/alice/hello/compare/${'b'.repeat(40)}...${SHA}`,
+    files: ['a', 'b', 'd'],
+  })
+  const tag = pushDelivery({ push: push({ ref: 'refs/tags/v1' }) })
+  t.equal(woodpecker(await received(t, async (url) => await send({ ...tag, hook: to(url) }))), undefined)
+})
+
+t.test("Jenkins' plugin for Gitea finds the branch of a repository, and what became of it", async (t) => {
+  const zeros = '0'.repeat(40)
+  for (const [members, became] of [
+    [{}, 'updated'],
+    [{ before: zeros }, 'created'],
+    [{ after: zeros }, 'removed'],
+  ] as const) {
+    const delivery = pushDelivery({ push: push(members) })
+    const told = await received(t, async (url) => await send({ ...delivery, hook: to(url) }))
+    t.strictSame(jenkinsGitea(told), { became, owner: 'alice', name: 'hello', branch: 'main' })
+  }
+})
+
 t.test('Zulip says what has come', async (t) => {
   const told = await received(t, async (url) => await send(statusDelivery({ hook: to(url), commit })))
   const page = `https://status.example.com/repos/alice/hello/commits/${SHA}`
@@ -223,6 +286,88 @@ function jenkins({ headers, body }: Received, signature: 'x-hub-signature' | 'x-
   const [, host, owner, name] =
     /^https?:\/\/([^/]+)\/([^/]+)\/([^/]+?)(?:\.git|\/)?$/.exec(payload.repository?.url ?? '') ?? []
   return { pusher: payload.pusher?.name, repository: [host, owner, name] }
+}
+
+interface Pushed {
+  readonly ref: string
+  readonly before: string
+  readonly after: string
+  readonly created: boolean
+  readonly deleted: boolean
+  readonly commits: readonly PushedCommit[]
+  readonly head_commit: PushedCommit | null
+  readonly total_commits: number
+  readonly compare_url: string
+  readonly repository: {
+    readonly name: string
+    readonly full_name: string
+    readonly html_url: string
+    readonly clone_url: string
+    readonly default_branch: string
+    readonly owner: { readonly login: string; readonly username: string }
+  }
+  readonly sender: { readonly login: string }
+}
+
+interface PushedCommit {
+  readonly id: string
+  readonly message: string
+  readonly url: string
+  readonly timestamp: string
+  readonly author: { readonly name: string; readonly email: string }
+  readonly added: readonly string[]
+  readonly modified: readonly string[]
+  readonly removed: readonly string[]
+}
+
+/** Buildbot's hook of GitHub: what it makes changes of. */
+function buildbot({ headers, body }: Received) {
+  const computed = `sha1=${createHmac('sha1', SECRET).update(body).digest('hex')}`
+  if (headers['x-hub-signature'] !== computed) throw new Error('Hash mismatch')
+  if (headers['content-type'] !== 'application/json') throw new Error('Unknown content type')
+  if (headers['x-github-event'] !== 'push') throw new Error('Unknown event')
+  const { ref, created, deleted, commits, head_commit: head, repository } = JSON.parse(body) as Pushed
+  const [, kind, branch] = /^refs\/(heads|tags)\/(.+)$/.exec(ref) ?? []
+  if (deleted) return []
+  if (!head) throw new Error('no message to look for [skip ci] in')
+  const told = created || kind === 'tags' ? [head] : commits
+  return told.map(({ id, message, timestamp, author, added, modified, removed }) => ({
+    author: `${author.name} <${author.email}>`,
+    project: repository.full_name,
+    branch,
+    category: kind === 'tags' ? 'tag' : null,
+    revision: id,
+    comments: message,
+    files: [...added, ...modified, ...removed],
+    when: Date.parse(timestamp),
+  }))
+}
+
+/** Woodpecker's way to read Gitea: of tags it wants another event. */
+function woodpecker({ headers, body }: Received) {
+  if (headers['x-gitea-event'] !== 'push') throw new Error('unsupported hook type')
+  const pushed = JSON.parse(body) as Pushed
+  const { ref, after, repository, commits, head_commit: head, sender } = pushed
+  if (ref.startsWith('refs/tags/')) return undefined
+  if (!head) throw new Error('no commit')
+  const files = [...commits, head].flatMap(({ added, modified, removed }) => [...added, ...removed, ...modified])
+  return {
+    repository: [repository.owner.login, repository.name, repository.clone_url, repository.default_branch],
+    commit: [after, head.message, head.author.email, head.timestamp],
+    branch: ref.replace(/^refs\/heads\//, ''),
+    author: sender.login,
+    link: pushed.total_commits <= 1 ? head.url : pushed.compare_url,
+    files: [...new Set(files)],
+  }
+}
+
+/** Jenkins' plugin for Gitea: what has no id before is created, what has none after is removed. */
+function jenkinsGitea({ headers, body }: Received) {
+  if (headers['x-gitea-event'] !== 'push') throw new Error('another event')
+  const { ref, before, after, repository } = JSON.parse(body) as Pushed
+  const became = /^0+$/.test(before) ? 'created' : /^0+$/.test(after) ? 'removed' : 'updated'
+  const { owner, name } = repository
+  return { became, owner: owner.username, name, branch: ref.replace(/^refs\/heads\//, '') }
 }
 
 /** Zulip's integration of GitHub: each member that it reads must be there. */
