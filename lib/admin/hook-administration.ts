@@ -118,14 +118,13 @@ export function hookAdministration(dependencies: AdministrationDependencies) {
 
     async rotateSecret(id: string, secret: string | null, by?: Actor): Promise<{ secret: string | null }> {
       const rotated_at = new Date(clock.now()).toISOString()
-      const given = secret === null ? undefined : { given: checkSecret(secret) }
-      const hook = await change(id, by, 'hook secret rotated', (hook) => ({
-        ...hook,
-        secret: given ?? {
-          generation: 'generation' in hook.secret ? hook.secret.generation + 1 : 1,
-          ...('generation' in hook.secret && { rotated_at }),
-        },
-      }))
+      const given = secret !== null && { given: checkSecret(secret) }
+      const rotated = ({ generation = 1, given: given_before }: HookRecord['secret']): HookRecord['secret'] => ({
+        ...{ generation: generation + 1, rotated_at },
+        ...given,
+        ...(given_before !== undefined && { given_before }),
+      })
+      const hook = await change(id, by, 'hook secret rotated', (hook) => ({ ...hook, secret: rotated(hook.secret) }))
       return { secret: given ? null : hooks().secrets.of(hook, clock.now()).current }
     },
 

@@ -15,17 +15,17 @@ export type HookFormat = (typeof HOOK_FORMATS)[number]
 export type HookEvent = (typeof HOOK_EVENTS)[number]
 export type HookState = (typeof HOOK_STATES)[number]
 
-/**
- * Where the secret of a hook comes from: the one that an admin gave, or made of the service's own key, the id of the
- * hook and a generation, one higher with each rotation.
- */
-export type HookSecretSource =
-  | { readonly given: string }
-  | {
-      readonly generation: number
-      /** When it was rotated last: for a day the one before is good, too. */
-      readonly rotated_at?: string
-    }
+/** Where the secret of a hook comes from. */
+export interface HookSecretSource {
+  /** One higher with each rotation; absent: 1. Without one that an admin gave, it is made of that and a key. */
+  readonly generation?: number
+  /** The one that an admin gave. */
+  readonly given?: string
+  /** When it was rotated last: for a day the one before is good, too. */
+  readonly rotated_at?: string
+  /** The one before, where an admin gave it. */
+  readonly given_before?: string
+}
 
 /** Who is sent what. */
 export interface HookRecord {

@@ -115,7 +115,7 @@ export const hookMembers: Members<Omit<HookRecord, HookExtra>> = {
   url: text,
   format: { enum: HOOK_FORMATS },
   events: { type: 'array', items: { enum: HOOK_EVENTS } },
-  secret: { anyOf: [recordSchema({ given: text }), recordSchema({ generation: { type: 'integer' } })] },
+  secret: recordSchema({}, { generation: { type: 'integer' }, given: text, rotated_at: text, given_before: text }),
   created_at: text,
   by: text,
   state: { enum: HOOK_STATES },

@@ -28,11 +28,10 @@ export class DerivedSecrets implements HookSecrets {
 
   /** @throws AdministrationError when the key cannot be read or made */
   of({ id, secret }: Pick<HookRecord, 'id' | 'secret'>, now: number): ReturnType<HookSecrets['of']> {
-    if ('given' in secret) return { current: secret.given }
-    const { generation, rotated_at } = secret
-    const current = this.#secret(id, generation)
+    const { generation = 1, given, rotated_at, given_before } = secret
+    const current = given ?? this.#secret(id, generation)
     const isFresh = rotated_at !== undefined && now - Date.parse(rotated_at) < ROTATION_MILLISECONDS
-    return { current, ...(isFresh && { previous: this.#secret(id, generation - 1) }) }
+    return { current, ...(isFresh && { previous: given_before ?? this.#secret(id, generation - 1) }) }
   }
 
   #secret(id: string, generation: number): string {

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { Webhook } from 'standardwebhooks'
 import t, { type Test } from 'tap'
 import { AuditedRepositories } from '../../lib/admin/audit-log.js'
 import { runTask } from '../../lib/concurrency/task.js'
@@ -24,6 +25,7 @@ import { until } from '../fixtures/within.js'
 
 interface Received {
   readonly headers: IncomingMessage['headers']
+  readonly text: string
   readonly body: Record<string, unknown>
 }
 
@@ -32,8 +34,8 @@ async function receiver(t: Test) {
   const received: Received[] = []
   const answer = { status: 204 }
   const server = createServer((request, response) => {
-    void text(request).then((body) => {
-      received.push({ headers: request.headers, body: JSON.parse(body) as Record<string, unknown> })
+    void text(request).then((text) => {
+      received.push({ headers: request.headers, text, body: JSON.parse(text) as Record<string, unknown> })
       response.writeHead(answer.status).end()
     })
   })
@@ -183,8 +185,35 @@ t.test('A secret can be dictated, and is rotated', async (t) => {
   t.not(rotated.secret, made.secret)
   await administration.testHook(made.id)
   t.match(received[0]?.headers['webhook-signature'], /^v1,\S+ v1,\S+$/, 'the one before is good for a day')
-  t.strictSame(await administration.rotateSecret(made.id, dictated), { secret: null })
-  t.match(await administration.rotateSecret(given.id, null), { secret: /^whsec_/ })
+})
+
+t.test('No rotation gives back an old secret, and for a day after each the one before is good, too', async (t) => {
+  const { administration, url, received } = await world(t)
+  const { id, secret: first } = await administration.createHook(request(url))
+  /** Whether what is sent now is signed with a secret. */
+  const isGood = async (secret: string | null): Promise<boolean> => {
+    await administration.testHook(id)
+    const last = received.at(-1)
+    if (!last) throw new Error('nothing has arrived')
+    const names = ['webhook-id', 'webhook-timestamp', 'webhook-signature']
+    try {
+      new Webhook(String(secret)).verify(last.text, Object.fromEntries(names.map((name) => [name, String(last.headers[name])])))
+      return true
+    } catch {
+      return false
+    }
+  }
+  const dictated = (character: string) => `whsec_${Buffer.from(character.repeat(24)).toString('base64')}`
+  const secrets = [first]
+  for (const given of [dictated('a'), dictated('b'), null, null, dictated('c'), null]) {
+    const { secret } = await administration.rotateSecret(id, given)
+    t.equal(secret === null, given !== null)
+    secrets.push(secret ?? given)
+    const good = []
+    for (const secret of secrets) good.push(await isGood(secret))
+    t.strictSame(good, [...secrets.slice(2).map(() => false), true, true])
+  }
+  t.equal(new Set(secrets).size, secrets.length)
 })
 
 t.test('A push that is handed over is told, in its turn', async (t) => {
