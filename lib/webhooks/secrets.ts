@@ -10,6 +10,9 @@ export const SECRET_PREFIX = 'whsec_'
 /** How long the secret before the last rotation is good, too. */
 const ROTATION_MILLISECONDS = 24 * 60 * 60 * 1000
 
+/** How far ahead the clock of another instance may be: a time later than that was written while a clock was wrong. */
+const SKEW_MILLISECONDS = 60 * 1000
+
 /** The fewest characters of a key that nobody guesses. */
 const MIN_KEY = 32
 
@@ -30,7 +33,8 @@ export class DerivedSecrets implements HookSecrets {
   of({ id, secret }: Pick<HookRecord, 'id' | 'secret'>, now: number): ReturnType<HookSecrets['of']> {
     const { generation = 1, given, rotated_at, given_before } = secret
     const current = given ?? this.#secret(id, generation)
-    const isFresh = rotated_at !== undefined && now - Date.parse(rotated_at) < ROTATION_MILLISECONDS
+    const age = rotated_at === undefined ? Infinity : now - Date.parse(rotated_at)
+    const isFresh = age > -SKEW_MILLISECONDS && age < ROTATION_MILLISECONDS
     return { current, ...(isFresh && { previous: given_before ?? this.#secret(id, generation - 1) }) }
   }
 

@@ -197,7 +197,10 @@ t.test('No rotation gives back an old secret, and for a day after each the one b
     if (!last) throw new Error('nothing has arrived')
     const names = ['webhook-id', 'webhook-timestamp', 'webhook-signature']
     try {
-      new Webhook(String(secret)).verify(last.text, Object.fromEntries(names.map((name) => [name, String(last.headers[name])])))
+      new Webhook(String(secret)).verify(
+        last.text,
+        Object.fromEntries(names.map((name) => [name, String(last.headers[name])])),
+      )
       return true
     } catch {
       return false
