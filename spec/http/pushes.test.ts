@@ -6,7 +6,6 @@ import { hostCommit } from '../fixtures/hosted-commit.js'
 import { RawSocket, requestHead } from '../fixtures/raw-socket.js'
 import { receiver } from '../fixtures/receiver.js'
 import { refused } from '../fixtures/refusal.js'
-import { needsLevel } from '../fixtures/service.js'
 import { until } from '../fixtures/within.js'
 
 const path = '/api/v1/repos/alice/hello/pushes'
@@ -35,7 +34,7 @@ async function world(t: Test, more: { private?: boolean } = {}) {
   return { ...hosted, ...told, body, limited, post }
 }
 
-t.test('Who may report may hand over what was pushed', { skip: needsLevel }, async (t) => {
+t.test('Who may report may hand over what was pushed', async (t) => {
   const { post, received, token, service, body, sha, limited } = await world(t, { private: true })
   const first = await post(token, { ...body, pusher: 'dave' })
   t.strictSame([first.status, first.body], [202, { deliveries: 1 }])
@@ -53,7 +52,7 @@ t.test('Who may report may hand over what was pushed', { skip: needsLevel }, asy
   t.match(JSON.parse(String(received[1]?.body)), { pusher: { name: 'git' }, sender: { login: 'git' } })
 })
 
-t.test('Nobody else may, and what cannot be determined is refused', { skip: needsLevel }, async (t) => {
+t.test('Nobody else may, and what cannot be determined is refused', async (t) => {
   const { post, token, service, body, limited, received } = await world(t)
   refused(t, await post(undefined), 401, 'authentication required')
   refused(t, await post('cst_nothing'), 401, 'invalid or expired token')
@@ -74,7 +73,7 @@ t.test('Nobody else may, and what cannot be determined is refused', { skip: need
   t.strictSame(received, [])
 })
 
-t.test('A private repository is the same as a missing one', { skip: needsLevel }, async (t) => {
+t.test('A private repository is the same as a missing one', async (t) => {
   const { post, service, body } = await world(t, { private: true })
   refused(t, await post(undefined), 401, 'authentication required')
   const token = await service.tokenOf('bob')
@@ -83,7 +82,7 @@ t.test('A private repository is the same as a missing one', { skip: needsLevel }
   t.strictSame([hidden.status, hidden.body], [missing.status, missing.body])
 })
 
-t.test('A right that is gone when the body has arrived is none', { skip: needsLevel }, async (t) => {
+t.test('A right that is gone when the body has arrived is none', async (t) => {
   const { service, body } = await world(t)
   const { admin } = service
   await admin.grantAccess('alice/hello', 'git', 'write')
