@@ -1,8 +1,12 @@
 import t from 'tap'
 import { CommandPlace } from '../fixtures/command.js'
 import { standIns } from '../fixtures/citus.js'
+import { makeRepositoryWithCommit } from '../fixtures/git.js'
 import { isMissing, PostgresServer, sql } from '../fixtures/postgres.js'
+import { shortPush } from '../fixtures/pushed-repository.js'
+import { receiver } from '../fixtures/receiver.js'
 import { visit } from '../fixtures/visit.js'
+import { until } from '../fixtures/within.js'
 
 t.test('The commands on PostgreSQL', { skip: isMissing }, async (t) => {
   const server = await PostgresServer.start(t)
@@ -100,4 +104,21 @@ t.test('Where the database has Citus, its tables are spread, which is said; or n
   await sql(url, `DELETE ${isSpread}`)
   t.strictSame(await migrate(url), printed('the tables are of version 5 already\n'), 'a new table has nothing')
   t.equal((await sql(url, `SELECT 1 ${isSpread}`)).length, 1)
+})
+
+t.test('A push goes into the database, and a service tells it', { skip: isMissing }, async (t) => {
+  const server = await PostgresServer.start(t)
+  const environment = { COMMIT_STATUS_STORE: await server.emptyDatabase(), COMMIT_STATUS_CONFIG: '' }
+  const place = new CommandPlace(t.testdir())
+  t.equal((await place.run(['store', 'migrate'], { environment })).status, 0)
+  const { directory, sha } = await makeRepositoryWithCommit(place.repositories, 'alice/hello')
+  await place.serve(t, { environment })
+  const { url, received } = await receiver(t)
+  const made = await place.run(['hook', 'create', '*', url, '--events', 'push'], { environment })
+  t.equal(made.status, 0)
+  const input = `${'0'.repeat(40)} ${sha} refs/heads/main\n`
+  const pushed = await place.run(['pushed', '--pusher', 'bob'], { environment, directory, input })
+  t.strictSame(pushed, { status: 0, stdout: '', stderr: '' })
+  await until(() => received.length === 1)
+  t.equal(shortPush(String(received[0]?.body)), `refs/heads/main -..${sha.slice(0, 7)} by bob (a commit)`)
 })
