@@ -83,16 +83,17 @@ export class PostgresOutbox implements Outbox {
 
   /**
    * To be called once reports are saved, before somebody hears of it: notes them for hooks that were not known.
+   * @param rows what was saved of each of them
    * @throws StoreUnavailable
    */
   async saved(
     { version, notes }: Notes,
     reports: readonly ReportRow[],
-    savedOf: (report: ReportRow) => Noted | undefined,
+    rows: readonly (Noted | undefined)[],
   ): Promise<void> {
     if (version === undefined) return
-    const isStale = reports.map(savedOf).some((saved) => saved && saved.hooks_version !== version)
-    const late = isStale ? await this.#noteLate(notes, reports, savedOf) : []
+    const isStale = rows.some((row) => row && row.hooks_version !== version)
+    const late = isStale ? await this.#noteLate(notes, reports, rows) : []
     this.#wake(new Set([...notes.map(({ entry }) => entry), ...late].map(({ hook }) => hook)))
   }
 
@@ -193,11 +194,13 @@ export class PostgresOutbox implements Outbox {
   async #noteLate(
     notes: readonly ReportNote[],
     reports: readonly ReportRow[],
-    savedOf: (report: ReportRow) => Noted | undefined,
+    rows: readonly (Noted | undefined)[],
   ): Promise<OutboxEntry[]> {
     await this.#refresh()
     const known = new Set(notes.map(({ entry }) => keyOf(entry)))
-    const late = entriesFor(this.notesOf(reports).notes, savedOf).filter((entry) => !known.has(keyOf(entry)))
+    const saved = new Map(reports.map((report, index) => [report, rows[index]]))
+    const entries = entriesFor(this.notesOf(reports).notes, (report) => saved.get(report))
+    const late = entries.filter((entry) => !known.has(keyOf(entry)))
     await this.#insert(noteInOutbox, late)
     return late
   }

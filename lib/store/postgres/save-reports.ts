@@ -121,13 +121,15 @@ export async function saveReports(
   )
   const left = reports.filter((report) => !saved.has(rowKeyOf(report)))
   const added = left.length > 0 ? await addContexts(database, notes, left, policy) : saved
-  const savedOf = (row: ReportRow): SavedRow | undefined =>
-    saved.get(rowKeyOf(row)) ?? (added instanceof Error ? undefined : added.get(rowKeyOf(row)))
-  await outbox.saved(notes, reports, savedOf)
-  return reports.map((row) => {
-    const found = savedOf(row)
-    if (found) return fromSaved(found, row)
-    return added instanceof Error ? added : new ContextLimitReached(row.maxContexts)
+  const rows = reports.map((report) => {
+    const key = rowKeyOf(report)
+    return saved.get(key) ?? (added instanceof Error ? undefined : added.get(key))
+  })
+  await outbox.saved(notes, reports, rows)
+  return reports.map((report, index) => {
+    const row = rows[index]
+    if (row) return fromSaved(row, report)
+    return added instanceof Error ? added : new ContextLimitReached(report.maxContexts)
   })
 }
 
