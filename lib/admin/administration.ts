@@ -118,8 +118,16 @@ export interface Administration {
   testHook(id: string): Promise<HookAttempt>
   /** The latest deliveries, the latest first: of the running service, else the last one that was written down. */
   listDeliveries(id: string): Promise<HookAttempt[]>
-  /** Makes deliveries anew of statuses that were updated since then. @param since ISO 8601 */
-  resendDeliveries(id: string, since: string, by?: Actor): Task<{ readonly deliveries: number }>
+  /**
+   * Makes deliveries anew of statuses that were updated since then, the oldest first, as many as may wait.
+   * @param since ISO 8601
+   * @returns `since`: where it is to be gone on once these are told; absent: that was all
+   */
+  resendDeliveries(
+    id: string,
+    since: string,
+    by?: Actor,
+  ): Task<{ readonly deliveries: number; readonly since?: string }>
   /** Gives it another secret. @param secret `null`: one is made, and returned this once */
   rotateSecret(id: string, secret: string | null, by?: Actor): Promise<{ secret: string | null }>
   /**

@@ -16,7 +16,7 @@ import type { Administration, ListedHook } from './administration.js'
 import { checkRepository } from './arguments.js'
 import { checkHookId, checkPush, checkSecret, checkTime, hookFields, type HookRequest } from './hook-arguments.js'
 import { hookFacts, receiverOf, type Actor } from './audit-log.js'
-import { resendDeliveries } from './hook-resend.js'
+import { resendDeliveries, type Resent } from './hook-resend.js'
 
 /** How many hooks there may be; each costs something with every report that it is for. */
 const MAX_HOOKS = 100
@@ -105,13 +105,14 @@ export function hookAdministration(dependencies: AdministrationDependencies) {
       return known.length > 0 || !last ? [...known] : [last]
     },
 
-    async *resendDeliveries(id: string, since: string, by?: Actor): Task<{ readonly deliveries: number }> {
+    async *resendDeliveries(id: string, since: string, by?: Actor): Task<Resent> {
       const [hook, from] = [await hookNamed(id), checkTime(since)]
       const { store, contents, deliverer } = hooks()
       if (hook.state === 'stopped') throw new AdministrationError(`the hook ${id} is stopped: hook resume comes first`)
-      const now = new Date(clock.now()).toISOString()
-      const made = yield* steered(dependencies, resendDeliveries(store, contents, hook, from, now))
-      logChange(dependencies, by, { ...hookFacts(hook), since: from, ...made }, 'deliveries made again')
+      const made = yield* steered(dependencies, resendDeliveries(store, contents, hook, from))
+      const { deliveries, since: left } = made
+      const facts = { ...hookFacts(hook), since: from, deliveries, ...(left !== undefined && { left }) }
+      logChange(dependencies, by, facts, 'deliveries made again')
       deliverer?.wake(id)
       return made
     },

@@ -204,7 +204,7 @@ export interface OutboxEntry {
   readonly subject: string
   /** The UUID of its delivery: another one whenever there is something new to tell. */
   readonly delivery: string
-  /** Since when it waits. */
+  /** Since when it waits; of what was made anew, when its status was updated. */
   readonly since: string
   /** What was told of it last; `null`: nothing, or nobody knows. */
   readonly from: State | null
@@ -253,11 +253,11 @@ export interface Outbox {
   release(entry: OutboxEntry): Promise<void>
   /**
    * Notes what is to be told, again perhaps; what waits already stays as it is. Pushes of a ref are claimed in the
-   * order in which they were added, whatever the clocks said: where it must, `since` is later than it was.
+   * order in which they were added, whatever the clocks said: where it must, their `since` is later than it was.
    */
   add(entries: readonly OutboxEntry[]): Promise<void>
   /** Removes all that waits for a hook. */
   drop(hook: string): Promise<void>
-  /** What waits for each hook for which something does: how much, and since when. */
+  /** What waits for each hook for which something does: how much, and since when the oldest does. */
   waiting(): Promise<ReadonlyMap<string, { readonly count: number; readonly since: string }>>
 }

@@ -48,7 +48,8 @@ export function afterFailure(
 
 /** A hook that the service stops. @param since when the oldest of what waits for it began to: none of it is kept */
 export function stopped(hook: HookRecord, stopped_because: string, since: string): HookRecord {
-  return { ...hook, state: 'stopped', stopped_because, behind_since: hook.behind_since ?? since }
+  const { behind_since = since } = hook
+  return { ...hook, state: 'stopped', stopped_because, behind_since: behind_since < since ? behind_since : since }
 }
 
 /** A hook that goes on: with a fresh start. */

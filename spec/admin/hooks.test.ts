@@ -153,25 +153,80 @@ t.test('A webhook that was stopped is resumed, and what it missed is made again'
   t.match(lines.at(-1), { hook: id, since, deliveries: 3, msg: 'audit: deliveries made again' })
 })
 
-t.test('No more is made again than may wait', async (t) => {
+/** A webhook that is paused, in a store with so many statuses on it, a second after another, the latest first. */
+async function withStatuses(t: Test, count: number) {
   const store = await LevelStore.open(t.testdir({}))
   t.teardown(async () => await store.close())
   const administration = administrationOn(store, { hooks: hooksOn(store) })
   const { id } = await administration.createHook(request('http://127.0.0.1:1/'))
   await administration.pauseHook(id)
-  const many = { length: 10_001 }
+  await store.hooks.outbox.open(() => undefined)
+  const repository = repositoryNamed('alice/hello')
+  const status = { id: 'x', sha: 'c'.repeat(40), state: 'success', description: null, target_url: null } as const
+  const at = (second: number) => new Date(Date.UTC(2031, 0, 31) + 1000 * second).toISOString()
+  const statuses = Array.from({ length: count }, (_, index) => ({
+    repository,
+    status: { ...status, created_at: at(0), updated_at: at(index), context: `c${index}` },
+  })).reverse()
   store.contents.pages = async function* () {
-    const repository = { owner: 'alice', name: 'hello', full: 'alice/hello', escaped: 'alice/hello' }
-    const status = { id: 'x', sha: 'c'.repeat(40), state: 'success', description: null, target_url: null } as const
-    const at = { created_at: '2031-01-31T12:00:00.000Z', updated_at: '2031-01-31T12:00:00.000Z' }
-    const statuses = Array.from(many, (_, index) => ({
-      repository,
-      status: { ...status, ...at, context: `c${index}` },
-    }))
-    yield await Promise.resolve({ statuses, share: undefined })
+    for (let first = 0; first < count; first += 1000)
+      yield await Promise.resolve({ statuses: statuses.slice(first, first + 1000), share: undefined })
   }
-  await t.rejects(resend(administration, id, '2031-01-01'), { message: /more than 10000 .* take a later time/ })
-  t.match(await administration.listHooks(null), [{ waiting: 0 }])
+  const deliver = async () => {
+    for (;;) {
+      const entries = await store.hooks.outbox.claim(id, 10_000)
+      if (entries.length === 0) return
+      for (const entry of entries) await store.hooks.outbox.settle(entry, 'success')
+    }
+  }
+  return { administration, store, id, at, deliver }
+}
+
+t.test('Of more than may wait the oldest are made again, and the rest is gone on with', async (t) => {
+  const { administration, store, id, at, deliver } = await withStatuses(t, 21_000)
+  await store.hooks.update(id, (hook) => ({ ...hook, behind_since: at(0) }))
+  const hook = async () => (await administration.listHooks(null))[0]
+  t.strictSame(await resend(administration, id, at(0)), { deliveries: 5000, since: at(5000) })
+  t.match(await hook(), { waiting: 5000, waiting_since: at(0), behind_since: at(5000) })
+  t.strictSame(await resend(administration, id, at(5000)), { deliveries: 0, since: at(5000) }, 'not before it is told')
+  await store.hooks.outbox.drop(id)
+  t.strictSame(await resend(administration, id, at(19_000)), { deliveries: 2000 })
+  t.match(await hook(), { behind_since: at(5000) }, 'what was left out is still missed')
+  await deliver()
+  for (const first of [5000, 10_000, 15_000]) {
+    t.strictSame(await resend(administration, id, at(first)), { deliveries: 5000, since: at(first + 5000) })
+    await deliver()
+  }
+  t.strictSame(await resend(administration, id, at(20_000)), { deliveries: 1000 })
+  t.match(await hook(), { waiting: 1000, behind_since: undefined })
+})
+
+t.test('What was made again and is lost once more is missed from where it was before', async (t) => {
+  const { administration, url, answer, report, received, lines } = await world(t)
+  const { id } = await administration.createHook(request(url))
+  const stops = () => lines.filter(({ msg }) => msg === 'a hook was stopped: what waited for it is dropped').length
+  answer.status = 410
+  await report('ci')
+  await until(() => stops() === 1)
+  const { behind_since: since = '' } = await administration.resumeHook(id)
+  t.strictSame(await resend(administration, id, since), { deliveries: 1 })
+  await until(() => stops() === 2)
+  answer.status = 204
+  const { behind_since: again = '' } = await administration.resumeHook(id)
+  t.equal(again, since)
+  t.strictSame(await resend(administration, id, again), { deliveries: 1 })
+  await until(() => received.length === 3)
+})
+
+t.test('What is stopped while it is made again has lost this, too', async (t) => {
+  const { administration, store, id, at } = await withStatuses(t, 1)
+  const { add } = store.hooks.outbox
+  store.hooks.outbox.add = async (entries) => {
+    await add.call(store.hooks.outbox, entries)
+    await store.hooks.update(id, (hook) => ({ ...hook, state: 'stopped', behind_since: at(0) }))
+  }
+  t.strictSame(await resend(administration, id, at(0)), { deliveries: 1 })
+  t.match(await administration.listHooks(null), [{ state: 'stopped', behind_since: at(0) }])
 })
 
 t.test('A secret can be dictated, and is rotated', async (t) => {

@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { LevelStore } from '../../lib/store/level/level-store.js'
 import { CommandPlace } from '../fixtures/command.js'
+import { commitId, repositoryNamed } from '../fixtures/names.js'
+import { reportOf } from '../fixtures/report.js'
 
 const DONE = { status: 0, stdout: '', stderr: '' }
 
@@ -70,6 +72,22 @@ t.test('What was not kept for a webhook is said when it goes on', async (t) => {
     t.match(lines[0], `nothing of ${since} and later was kept: commit-status hook resend ${id} --since ${since}`)
     if (event === 'push') t.match(lines[1], /makes no pushes again/)
   }
+})
+
+t.test('Where more is to be made again than may wait, it is said where to go on', async (t) => {
+  const place = new CommandPlace(t.testdir())
+  const made = await place.run(['hook', 'create', '*', 'https://ci.example.com/x', '--json'])
+  const { id } = JSON.parse(made.stdout) as { id: string }
+  const store = await LevelStore.open(place.store)
+  const [repository, at] = [repositoryNamed('alice/hello'), Date.UTC(2026, 0, 31, 12)]
+  await store.statuses.save(repository, commitId('1'), reportOf('ci'), at)
+  const entry = { hook: id, repository, delivery: 'x', since: new Date(at).toISOString(), from: null }
+  const subjects = Array.from({ length: 5000 }, (_, index) => `${commitId('2').hex}/${index}`)
+  await store.hooks.outbox.add(subjects.map((subject) => ({ ...entry, subject })))
+  await store.close()
+  const { stdout, stderr } = await place.run(['hook', 'resend', id, '--since', '2026-01-01'], { notes: true })
+  t.equal(stdout, '0 deliveries\n')
+  t.match(stderr, `once these are told, commit-status hook resend ${id} --since ${entry.since}\n`)
 })
 
 t.test('The receiver may dictate the secret, in a file', async (t) => {

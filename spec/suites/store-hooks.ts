@@ -209,6 +209,23 @@ export function hookSuite(t: Test, factory: StoreFactory): void {
     t.notOk(entries.some(({ delivery }) => delivery === 'x'))
   })
 
+  t.test('What is added of a time before waits since then, and is claimed first', async (t) => {
+    const place = await factory(t)
+    const store = await place.open()
+    const { hooks } = await openHooks(t, store, hookOf('a'))
+    await report(store, 'ci', 'success')
+    const more = { hook: 'a', repository: hello, subject: `${two.hex}/ci`, delivery: 'x', from: null }
+    const old = { ...more, since: '2025-12-31T12:00:00.000Z' }
+    await hooks.outbox.add([old])
+    await report(store, 'lint', 'success', NOON + 1)
+    t.strictSame(await hooks.outbox.waiting(), new Map([['a', { count: 3, since: old.since }]]))
+    t.strictSame(await hooks.outbox.claim('a', 1), [old])
+    await hooks.outbox.release(old)
+    await store.close()
+    const again = await openHooks(t, await place.open())
+    t.strictSame(await again.hooks.outbox.claim('a', 1), [old])
+  })
+
   t.test('Pushes of a ref have a lane of their own', async (t) => {
     const { hooks } = await openHooks(t, await openedStore(t, factory), hookOf('a', { events: ['push'] }))
     const push = { hook: 'a', repository: hello, since: '2026-01-31T11:00:00.000Z', from: null, delivery: 'x' }

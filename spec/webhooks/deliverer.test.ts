@@ -263,13 +263,15 @@ t.test('A receiver that wants no more is stopped at once, one that fails for thr
 })
 
 t.test('Of several on their way to a receiver that wants no more, one stops it', async (t) => {
-  const { report, answers, sent, sending, lines, outcomes } = await world(t)
+  const behind_since = '2031-01-30T12:00:00.000Z'
+  const { report, answers, sent, sending, lines, outcomes, hook } = await world(t, [hookOf('a', { behind_since })])
   answers(undefined)
   for (const digit of ['1', '2']) await report('ci', 'success', commitId(digit))
   await sending(2)
   for (const { answer } of sent) answer(answered(410))
   await until(() => outcomes.length === 2 && lines.length === 2)
   t.same(new Set(lines.map(({ reason }) => reason)).size, 1)
+  t.equal((await hook()).behind_since, behind_since, 'what was missed before is missed still')
 })
 
 t.test('What a receiver does not take is given up after five tries, and the rest is delivered', async (t) => {

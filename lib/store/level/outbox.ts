@@ -24,6 +24,9 @@ import type { LevelWriter } from './writer.js'
 interface Queue {
   waiting: Map<string, Pick<OutboxEntry, 'repository' | 'subject' | 'delivery' | 'since'>>
   readonly taken: Set<string>
+  /** The latest since when something waits, and whether what came after it was older: then it is to be sorted. */
+  latest: string
+  isMixed: boolean
 }
 
 /** What is to be noted with a status, and where. */
@@ -102,13 +105,20 @@ export class LevelOutbox implements Outbox {
 
   /** To be called once what `entriesOf` returned is on disk. */
   written(entries: readonly OutboxEntry[]): void {
-    for (const entry of entries) this.#queueOf(entry.hook).waiting.set(outboxKey(entry), entry)
+    for (const entry of entries) {
+      const queue = this.#queueOf(entry.hook)
+      queue.waiting.set(outboxKey(entry), entry)
+      if (entry.since < queue.latest) queue.isMixed = true
+      else queue.latest = entry.since
+    }
     this.#noted?.(new Set(entries.map(({ hook }) => hook)))
   }
 
   async claim(hook: string, max: number): Promise<OutboxEntry[]> {
     await this.#loaded()
-    const { waiting, taken } = this.#queueOf(hook)
+    const queue = this.#queueOf(hook)
+    sortMixed(queue)
+    const { waiting, taken } = queue
     const chosen: { key: string; lane: string }[] = []
     for (const [key, { repository, subject }] of waiting) {
       if (chosen.length === max) break
@@ -124,7 +134,7 @@ export class LevelOutbox implements Outbox {
     return chosen.flatMap(({ key, lane }, index) => {
       const entry = entryAt(key, values[index])
       if (entry) return [entry]
-      waiting.delete(key)
+      queue.waiting.delete(key)
       taken.delete(lane)
       return []
     })
@@ -169,7 +179,7 @@ export class LevelOutbox implements Outbox {
       reads: keys,
       decide: (values) => {
         const added = entries.filter((_, index) => values[index] === undefined)
-        const result = added.map((entry) => ({ ...entry, since: this.#inOrder(entry.since) }))
+        const result = added.map((entry) => this.#inOrder(entry))
         return { operations: result.map(outboxPut), result }
       },
     })
@@ -183,9 +193,10 @@ export class LevelOutbox implements Outbox {
 
   async waiting(): Promise<ReadonlyMap<string, { readonly count: number; readonly since: string }>> {
     await this.#loaded()
-    const found = [...this.#queues].flatMap(([hook, { waiting }]) => {
-      const [oldest] = waiting.values()
-      return oldest ? [[hook, { count: waiting.size, since: oldest.since }] as const] : []
+    const found = [...this.#queues].flatMap(([hook, queue]) => {
+      sortMixed(queue)
+      const [oldest] = queue.waiting.values()
+      return oldest ? [[hook, { count: queue.waiting.size, since: oldest.since }] as const] : []
     })
     return new Map(found)
   }
@@ -218,10 +229,11 @@ export class LevelOutbox implements Outbox {
       for await (const key of this.#database.keys(`${prefix}${escaped}/`)) yield { type: 'del', key }
   }
 
-  /** A time later than all before: after a start it is the order of what waits. */
-  #inOrder(since: string): string {
-    this.#latest = Math.max(Date.parse(since), this.#latest + 1)
-    return new Date(this.#latest).toISOString()
+  /** A push waits since a time later than all before: after a start it is the order of what waits. */
+  #inOrder(entry: OutboxEntry): OutboxEntry {
+    if (!entry.subject.startsWith('refs/')) return entry
+    this.#latest = Math.max(Date.parse(entry.since), this.#latest + 1)
+    return { ...entry, since: new Date(this.#latest).toISOString() }
   }
 
   async #loaded(): Promise<void> {
@@ -242,8 +254,7 @@ export class LevelOutbox implements Outbox {
       this.#latest = Math.max(this.#latest, Date.parse(entry.since))
       if (!this.#queueOf(entry.hook).waiting.has(key)) this.#queueOf(entry.hook).waiting.set(key, entry)
     }
-    for (const queue of this.#queues.values())
-      queue.waiting = new Map([...queue.waiting].sort(([, one], [, other]) => (one.since < other.since ? -1 : 1)))
+    for (const queue of this.#queues.values()) queue.isMixed = true
   }
 
   /** Reads the hooks when no change of them is under way. */
@@ -262,8 +273,15 @@ export class LevelOutbox implements Outbox {
   #queueOf(hook: string): Queue {
     const known = this.#queues.get(hook)
     if (known) return known
-    const queue: Queue = { waiting: new Map(), taken: new Set() }
+    const queue: Queue = { waiting: new Map(), taken: new Set(), latest: '', isMixed: false }
     this.#queues.set(hook, queue)
     return queue
   }
+}
+
+function sortMixed(queue: Queue): void {
+  if (!queue.isMixed) return
+  queue.isMixed = false
+  queue.waiting = new Map([...queue.waiting].sort(([, one], [, other]) => one.since.localeCompare(other.since)))
+  queue.latest = [...queue.waiting.values()].at(-1)?.since ?? ''
 }

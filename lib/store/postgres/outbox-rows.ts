@@ -130,12 +130,13 @@ export async function noteInOutbox(connection: Connection, entries: readonly Out
   await insert(NOTED, connection, entries)
 }
 
-/** Adds entries of one repository behind all that waits of it; what waits already stays as it is. */
+/** Adds entries of one repository, pushes behind all that waits of it; what waits already stays as it is. */
 export async function addToOutbox(connection: Connection, entries: readonly OutboxEntry[]): Promise<void> {
   const of = entries.slice(0, 1).map(({ repository }) => repositoryKey(repository))
   const rows = await connection.query<{ latest: string | null }>(LATEST, of)
   let latest = Math.max(...rows.map((row) => Number(row.latest)))
   const behind = entries.map((entry) => {
+    if (!entry.subject.startsWith('refs/')) return entry
     latest = Math.max(Date.parse(entry.since), latest + 1)
     return { ...entry, since: new Date(latest).toISOString() }
   })

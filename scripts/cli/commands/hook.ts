@@ -15,6 +15,8 @@ import { repeated } from '../terminal/repeated.js'
 import { timeOf } from '../terminal/time.js'
 import { visible } from '../terminal/visible.js'
 
+const RESEND = 'commit-status hook resend'
+
 export function hookCommand(program: Command, io: Io): void {
   const hook = program
     .command('hook')
@@ -183,7 +185,7 @@ function changeCommands(hook: Command, io: Io): void {
         async (administration, by) => await administration.resumeHook(id, by),
       )
       if (since === undefined) return
-      note(io, `nothing of ${since} and later was kept: commit-status hook resend ${id} --since ${since}`)
+      note(io, `nothing of ${since} and later was kept: ${RESEND} ${id} --since ${since}`)
       if (events.includes('push')) note(io, 'that makes no pushes again: start by hand what they should have started')
     })
   explain(resume, { examples: ['commit-status hook resume 0123456789ab'] })
@@ -196,15 +198,19 @@ function changeCommands(hook: Command, io: Io): void {
       timeOf(text, 'ago'),
     )
     .action(async (id: string, { since }: { since: string }, command: Command) => {
-      const { deliveries } = await administer(
+      const { deliveries, since: left } = await administer(
         io,
         command,
         async (administration, by) => await withProgress(io, administration.resendDeliveries(id, since, by)),
       )
       printLine(io, counted(deliveries, 'delivery', 'deliveries'))
+      if (left !== undefined) note(io, `more is left: once these are told, ${RESEND} ${id} --since ${left}`)
     })
   explain(resend, {
-    more: ['A status that is still to be delivered is not delivered twice. At most 10,000 deliveries wait at a time.'],
+    more: [
+      'A status that is still to be delivered is not delivered twice. The oldest are made first, up to 5,000 that',
+      'wait; where more is left, it says where to go on once these are told.',
+    ],
     examples: ['commit-status hook resend 0123456789ab --since 3d'],
   })
 
