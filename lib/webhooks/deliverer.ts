@@ -7,6 +7,7 @@ import type { State } from '../domain/commit-status.js'
 import { DeliveryLog, measureHooks } from './delivery-log.js'
 import { HookConditions } from './hook-conditions.js'
 import { LONGEST_PAUSE_MILLISECONDS } from './hook-health.js'
+import { newLane, roomIn, type Lane } from './lane.js'
 
 /** What is to be told of an entry of the outbox. */
 export interface Content {
@@ -31,11 +32,8 @@ export interface DelivererDependencies {
   readonly random?: () => number
 }
 
-/** Deliveries on their way, to one hook and altogether. */
-const [MAX_OF_HOOK, MAX_IN_FLIGHT] = [4, 32]
-
-/** Deliveries to one hook in a second: what answers each with another report goes in circles no faster. */
-const [MAX_IN_WINDOW, WINDOW_MILLISECONDS] = [10, 1000]
+/** Deliveries on their way altogether. */
+const MAX_IN_FLIGHT = 32
 
 /** Of what is noted while nothing can be sent, after how much it is looked whether too much waits. */
 const NOTES_AT_REST = 1000
@@ -45,22 +43,6 @@ const RETRY_MILLISECONDS = 5_000
 
 /** How long deliveries on their way may take at the end. */
 const CLOSE_MILLISECONDS = 5_000
-
-/** What is known of a hook besides its record. */
-interface Lane {
-  readonly id: string
-  inFlight: number
-  /** Before that, nothing is tried: something could not be read. */
-  retryAt: number
-  /** When the window began, and how many were sent in it. */
-  window: { start: number; sent: number }
-  cancel: (() => void) | undefined
-  /** Nothing can be begun before the lane is woken; how often something was noted since. */
-  isResting: boolean
-  notes: number
-  isRunning: boolean
-  isWanted: boolean
-}
 
 /**
  * Delivers what waits for hooks. A receiver that fails is tried with one delivery at a time, after longer and longer
@@ -171,8 +153,9 @@ export class Deliverer {
       this.#log.forget(lane.id)
       return
     }
-    if (hook.state === 'stopped' || (await this.#conditions.stopWhereTooMuchWaits(hook))) return
-    if (hook.state === 'paused') return
+    if (hook.state === 'stopped') return
+    const waiting = await this.#conditions.waitingUnlessTooMuch(hook)
+    if (waiting === undefined || hook.state === 'paused') return
     const now = clock.now()
     const pause = hook.next_attempt_at === undefined ? 0 : Date.parse(hook.next_attempt_at) - now
     // A clock that was wrong must not make it longer.
@@ -182,7 +165,7 @@ export class Deliverer {
       lane.isResting = true
       return
     }
-    const max = this.#room(lane, hook, now)
+    const max = this.#room(lane, hook, waiting, now)
     lane.isResting = max === 0
     if (max === 0) return
     // Kept free while it is looked what there is.
@@ -197,14 +180,12 @@ export class Deliverer {
   }
 
   /** How many deliveries may be begun now. Where there is no room, the lane is woken when there is. */
-  #room(lane: Lane, hook: HookRecord, now: number): number {
-    if (Math.abs(now - lane.window.start) >= WINDOW_MILLISECONDS) lane.window = { start: now, sent: 0 }
-    const ofHook = (hook.failing_since === undefined ? MAX_OF_HOOK : 1) - lane.inFlight
-    const inWindow = MAX_IN_WINDOW - lane.window.sent
+  #room(lane: Lane, hook: HookRecord, waiting: number, now: number): number {
+    const { room, wait } = roomIn(lane, hook, waiting, now)
     const altogether = MAX_IN_FLIGHT - this.#inFlight
-    if (inWindow <= 0) this.#wakeLater(lane, WINDOW_MILLISECONDS)
+    if (wait !== undefined) this.#wakeLater(lane, wait)
     if (altogether <= 0) this.#starved.add(lane.id)
-    return Math.max(0, Math.min(ofHook, inWindow, altogether))
+    return Math.max(0, Math.min(room, altogether))
   }
 
   async #deliver(lane: Lane, hook: HookRecord, entry: OutboxEntry): Promise<void> {
@@ -274,17 +255,7 @@ export class Deliverer {
   #laneOf(id: string): Lane {
     const known = this.#lanes.get(id)
     if (known) return known
-    const lane: Lane = {
-      id,
-      inFlight: 0,
-      window: { start: 0, sent: 0 },
-      retryAt: 0,
-      cancel: undefined,
-      isResting: false,
-      notes: 0,
-      isRunning: false,
-      isWanted: false,
-    }
+    const lane = newLane(id)
     this.#lanes.set(id, lane)
     return lane
   }

@@ -68,15 +68,16 @@ export class HookConditions {
       logger.warn({ ...facts, next: hook.next_attempt_at }, 'deliveries to a hook fail: they are tried again')
   }
 
-  /** @returns whether it is stopped */
-  async stopWhereTooMuchWaits({ id }: HookRecord): Promise<boolean> {
+  /** @returns how much waits for it; `undefined`: too much, and it is stopped */
+  async waitingUnlessTooMuch({ id }: HookRecord): Promise<number | undefined> {
     const { hooks } = this.#dependencies
     const waiting = (await hooks.outbox.waiting()).get(id)
-    if (waiting === undefined || waiting.count <= MAX_WAITING) return false
+    if (waiting === undefined) return 0
+    if (waiting.count <= MAX_WAITING) return waiting.count
     const why = `more than ${MAX_WAITING} deliveries waited`
     const hook = await hooks.update(id, (hook) => stopped(hook, why, waiting.since))
     if (hook) await this.#drop(hook)
-    return true
+    return undefined
   }
 
   async #drop({ id, stopped_because: reason, behind_since: since }: HookRecord): Promise<void> {

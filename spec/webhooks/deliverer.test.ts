@@ -307,6 +307,27 @@ t.test('Ten a second go to a hook, and what comes meanwhile is told as it is the
   t.strictSame([sent.slice(10).map(told), clock.time - begun], [['c10 pending', 'c11 success'], SECOND])
 })
 
+t.test('Where much waits for a receiver that takes it, it goes as fast as it is taken, four at a time', async (t) => {
+  const { store, report, sent, answers, sending, idle, clock, deliverer } = await world(t, [
+    hookOf('a', { state: 'paused' }),
+  ])
+  for (let index = 0; index < 200; index++) await report(`c${index}`, 'success', commitId(String(index)))
+  answers(undefined)
+  await store().hooks.update('a', (hook) => ({ ...hook, state: 'active' }))
+  deliverer().wake('a')
+  await sending(4)
+  for (let count = 0; count < 90; count++) {
+    sent[count]?.answer(OK)
+    await sending(count + 5)
+    t.equal(sent.length, count + 5)
+  }
+  t.equal(clock.time, NOON)
+  answers(OK)
+  await store().hooks.remove('a')
+  for (const { answer } of sent) answer(OK)
+  await idle()
+})
+
 t.test('Thirty-two are on their way altogether, and the others have their turn', async (t) => {
   const hooks = Array.from({ length: 10 }, (_, index) => hookOf(`h${index}`))
   const { report, sent, answers, sending, idle } = await world(t, hooks)
