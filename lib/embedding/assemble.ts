@@ -125,7 +125,7 @@ export async function assemble(
   const sessions = new Sessions(store.signIns ?? new MemorySignIns(), dependencies.clock)
   const hasLinks = standAlonePages !== undefined && 'linkCommand' in standAlonePages
   const sending = openSender(options, {
-    ...{ ...dependencies, refs, pagesBase: options.pages?.base ?? '' },
+    ...{ ...dependencies, refs, logger, pagesBase: options.pages?.base ?? '' },
     address: signInAddress,
   })
   const hooks = sending && {

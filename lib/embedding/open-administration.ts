@@ -66,6 +66,7 @@ export async function openAdministration(
     repositories: folder,
     refs,
     clock,
+    logger: storeLogger,
     address: () => address,
     pagesBase: '',
   })

@@ -12,6 +12,7 @@ import type { Logger } from '../contracts/logger.js'
 import type { Meter } from '../contracts/meter.js'
 import type { WholeStore } from '../contracts/store.js'
 import type { MaybeSync } from '../concurrency/maybe-promise.js'
+import { AdministrationError, StartError } from '../errors.js'
 import { Pushes } from '../service/pushes.js'
 import { Deliverer } from '../webhooks/deliverer.js'
 import { DeliveryContent } from '../webhooks/delivery-content.js'
@@ -26,6 +27,7 @@ export interface SendingDependencies {
   readonly repositories: MaybeSync<Repositories>
   readonly refs: Pick<Refs, 'defaultBranch'>
   readonly clock: Clock
+  readonly logger: Logger
   /** Where people see the service: what links begin with. */
   readonly address: () => string
   /** What the addresses of pages begin with, behind that. */
@@ -38,7 +40,7 @@ export interface SendingDependencies {
  */
 export function openSender(
   { hooks, mail }: Pick<CommitStatusOptions, 'hooks' | 'mail'>,
-  { store, repositories, refs, clock, address, pagesBase }: SendingDependencies,
+  { store, repositories, refs, clock, logger, address, pagesBase }: SendingDependencies,
 ): HookAdministration | undefined {
   const { secretFile = '', allow = [] } = hooks ?? {}
   if (!store.hooks || !store.contents || secretFile === '') return undefined
@@ -56,15 +58,15 @@ export function openSender(
   }
   const sending = openSending(
     { allow, secretFile: resolve(secretFile), ...(server !== '' && { mail: { server, sender } }) },
-    { repositories: new ToldRepositories(repositories, refs), addresses, clock, version: buildInfo().version },
+    { repositories: new ToldRepositories(repositories, refs), addresses, clock, logger, version: buildInfo().version },
   )
   const pushes = new Pushes(store.hooks, clock)
   return { store: store.hooks, contents: store.contents, pushes, ...sending }
 }
 
-/** Begins to deliver. */
+/** Begins to deliver. @throws StartError for a key that cannot sign what is for the hooks; the store is closed then */
 export async function openDeliverer(
-  { store: hooks, sender }: HookAdministration,
+  { store: hooks, sender, secrets }: HookAdministration,
   {
     store,
     repositories,
@@ -85,6 +87,15 @@ export async function openDeliverer(
     readonly shares: CacheShares
   },
 ): Promise<Deliverer> {
+  try {
+    for (const hook of await hooks.list()) secrets.of(hook, clock.now())
+  } catch (cause) {
+    if (cause instanceof AdministrationError) {
+      await store.close()
+      throw new StartError(cause.message, { cause })
+    }
+    // Hooks that cannot be read are tried again by who delivers.
+  }
   const contents = new CommitContents(git, undefined, shares.contents)
   const pushes = new PushContent({ repositories, pushes: new PushedCommits(git, contents) })
   const read = { statuses: store.statuses, outbox: hooks.outbox, repositories, refLists, contents, pushes }

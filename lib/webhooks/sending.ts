@@ -1,5 +1,6 @@
 import type { Clock } from '../contracts/clock.js'
 import type { HookSecrets, Sender } from '../contracts/hooks.js'
+import type { Logger } from '../contracts/logger.js'
 import { StartError } from '../errors.js'
 import type { Addresses } from '../http/compatible/api.js'
 import { AddressPolicy, RefusedAddress } from './address-policy.js'
@@ -24,6 +25,7 @@ export interface SendingDependencies {
   /** Where people and programs see the service. */
   readonly addresses: Addresses
   readonly clock: Clock
+  readonly logger: Logger
   /** Of this program. */
   readonly version: string
 }

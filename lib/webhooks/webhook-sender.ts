@@ -1,6 +1,7 @@
 import type { Clock } from '../contracts/clock.js'
 import type { Delivery, DeliveryResult, HookSecrets, Sender } from '../contracts/hooks.js'
-import { errorMessage } from '../errors.js'
+import type { Logger } from '../contracts/logger.js'
+import { AdministrationError } from '../errors.js'
 import type { Addresses } from '../http/compatible/api.js'
 import { branchBody, hookNumber, pingBody, pushBody, statusBody } from './github-bodies.js'
 import type { HttpClient, Message } from './http-client.js'
@@ -14,13 +15,19 @@ export interface WebhookSenderDependencies {
   readonly repositories: Pick<ToldRepositories, 'of'>
   readonly addresses: Addresses
   readonly clock: Clock
+  readonly logger: Logger
   /** Of this program. */
   readonly version: string
 }
 
+/** After that long, what could not be said or signed is tried again. */
+const FAULT_SECONDS = 60
+
 /** Sends deliveries over HTTP, in the format of their hook and with the headers of everybody. */
 export class WebhookSender implements Sender {
   readonly #dependencies: WebhookSenderDependencies
+  /** When a fault of ours was logged last, milliseconds since 1970 UTC. */
+  #logged = -Infinity
 
   constructor(dependencies: WebhookSenderDependencies) {
     this.#dependencies = dependencies
@@ -31,9 +38,24 @@ export class WebhookSender implements Sender {
     try {
       message = await this.#message(delivery)
     } catch (error) {
-      return { kind: 'failed', milliseconds: 0, reason: errorMessage(error) }
+      this.#log(delivery, error)
+      const what = error instanceof AdministrationError ? 'the key of hooks.secretFile' : 'the repository'
+      return {
+        ...{ kind: 'later', retryAfterSeconds: FAULT_SECONDS, milliseconds: 0 },
+        reason: `${what} cannot be read: nothing was sent`,
+      }
     }
     return await this.#dependencies.client.post(delivery.hook.url, message, signal)
+  }
+
+  /** Logs a fault that is not the receiver's: the first of many in a minute. */
+  #log(delivery: Delivery, err: unknown): void {
+    const { clock, logger } = this.#dependencies
+    const now = clock.now()
+    if (Math.abs(now - this.#logged) < FAULT_SECONDS * 1000) return
+    this.#logged = now
+    const repository = delivery.event === 'ping' ? undefined : delivery.repository.full
+    logger.error({ hook: delivery.hook.id, repository, err }, 'deliveries cannot be made: they are tried again')
   }
 
   async #message(delivery: Delivery): Promise<Message> {

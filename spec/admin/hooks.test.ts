@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -18,9 +19,11 @@ import { Pushes } from '../../lib/service/pushes.js'
 import { LevelStore } from '../../lib/store/level/level-store.js'
 import { embed } from '../fixtures/embedded.js'
 import { makeCommit, makeRepositoryWithCommit } from '../fixtures/git.js'
+import { hookOf } from '../fixtures/hooks.js'
 import { administrationOn } from '../fixtures/local-administration.js'
 import { ModelStore } from '../fixtures/model-store.js'
 import { repositoryNamed } from '../fixtures/names.js'
+import { withRawLevel } from '../fixtures/raw-level.js'
 import { until } from '../fixtures/within.js'
 
 interface Received {
@@ -488,4 +491,26 @@ t.test('Hooks that cannot be read prevent no rename and no delete', async (t) =>
     { repository: 'alice/a, alice/b', msg },
     { repository: 'alice/b', msg },
   ])
+})
+
+t.test('A service does not start with a key that cannot sign for its webhooks', async (t) => {
+  const folder = t.testdir({ key: 'x\n' })
+  const [path, secretFile] = [join(folder, 'store'), join(folder, 'key')]
+  const store = await LevelStore.open(path)
+  await store.hooks.add(hookOf('a'))
+  await store.close()
+  const lines: string[] = []
+  const note = (_: object, msg: string): void => void lines.push(msg)
+  const logger = { debug: note, info: note, warn: note, error: note }
+  const start = async () => await embed(t, { store: `level:${path}`, hooks: { secretFile }, logger })
+  await t.rejects(start(), {
+    name: 'StartError',
+    message: `hooks.secretFile cannot be used: ${secretFile} must hold 32 characters or more`,
+  })
+  writeFileSync(secretFile, 'k'.repeat(32))
+  const { service } = await start()
+  await service.close()
+  await withRawLevel(path, async (raw) => await raw.put('!hooks!a', 'damaged'))
+  await start()
+  t.ok(lines.includes('hooks cannot be read: nothing is delivered yet'), 'which keeps no service from its start')
 })

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../lib/contracts/clock.js'
+import { silentLogger } from '../../lib/contracts/logger.js'
 import type { Delivery } from '../../lib/contracts/hooks.js'
 import { openSending } from '../../lib/webhooks/sending.js'
 import { ToldRepositories } from '../../lib/webhooks/told-repositories.js'
@@ -37,7 +38,7 @@ const SECRET = 'whsec_MDEyMzQ1Njc4OWFiY2RlZg=='
 const repositories = new ToldRepositories({ find: async () => undefined }, { defaultBranch: () => 'main' })
 const { sender } = openSending(
   { allow: [], secretFile: '/nowhere/at/all/key' },
-  { repositories, addresses, clock: systemClock, version: '1.2.3' },
+  { repositories, addresses, clock: systemClock, logger: silentLogger, version: '1.2.3' },
 )
 
 const person = { name: 'A U Thor', email: 'author@example.com', seconds: 1_769_860_800 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../lib/contracts/clock.js'
+import { silentLogger } from '../../lib/contracts/logger.js'
 import { openSending, type SendingSettings } from '../../lib/webhooks/sending.js'
 import { ToldRepositories } from '../../lib/webhooks/told-repositories.js'
 import { addresses, pingDelivery } from '../fixtures/deliveries.js'
@@ -16,7 +17,7 @@ const sendingWith = (t: Test, settings: Partial<SendingSettings> = {}) =>
     {
       repositories: new ToldRepositories({ find: async () => undefined }, { defaultBranch: () => 'main' }),
       addresses,
-      clock: systemClock,
+      ...{ clock: systemClock, logger: silentLogger },
       version: '1.2.3',
     },
   )

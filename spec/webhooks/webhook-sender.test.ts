@@ -2,6 +2,7 @@ import { verify } from '@octokit/webhooks-methods'
 import { Webhook } from 'standardwebhooks'
 import t from 'tap'
 import { systemClock } from '../../lib/contracts/clock.js'
+import { silentLogger } from '../../lib/contracts/logger.js'
 import type { Delivery, HookRecord } from '../../lib/contracts/hooks.js'
 import { AddressPolicy } from '../../lib/webhooks/address-policy.js'
 import { HttpClient } from '../../lib/webhooks/http-client.js'
@@ -16,13 +17,15 @@ const never = new AbortController().signal
 const senderWith = (
   secrets = new DerivedSecrets('/nowhere/at/all/key'),
   find = async () => await Promise.resolve(undefined),
+  logger = silentLogger,
+  clock = systemClock,
 ) =>
   new WebhookSender({
     client: new HttpClient(new AddressPolicy(), systemClock),
     secrets,
     repositories: new ToldRepositories({ find }, { defaultBranch: () => 'main' }),
     addresses,
-    clock: systemClock,
+    ...{ clock, logger },
     version: '1.2.3',
   })
 
@@ -72,19 +75,28 @@ t.test('Each event is sent in the format of its hook, signed, with the headers o
   t.match((await send(pingDelivery(to('text')))).body, /^✓ commit-status reaches you/)
 })
 
-t.test('What cannot be said or signed is a failure, and nothing is sent', async (t) => {
+t.test('What cannot be said or signed is tried later and logged once a minute, and nothing is sent', async (t) => {
   const { url, received } = await receiver(t)
-  const broken = senderWith(undefined, async () => await Promise.reject(new Error('EIO')))
-  t.strictSame(await broken.send(statusDelivery({ hook: hook({ url }) }), never), {
-    kind: 'failed',
-    milliseconds: 0,
-    reason: 'the repository cannot be read',
+  const lines: Record<string, unknown>[] = []
+  const logger = { ...silentLogger, error: (facts: object, msg: string) => void lines.push({ ...facts, msg }) }
+  const at = { now: 0 }
+  const fault = { kind: 'later', retryAfterSeconds: 60, milliseconds: 0 }
+  const find = async () => await Promise.reject(new Error('EIO: /srv/git/alice'))
+  const broken = senderWith(undefined, find, logger, { now: () => at.now })
+  const reason = 'the repository cannot be read: nothing was sent'
+  for (const now of [0, 59_999, 60_000]) {
+    at.now = now
+    t.strictSame(await broken.send(statusDelivery({ hook: hook({ url }) }), never), { ...fault, reason })
+  }
+  const msg = 'deliveries cannot be made: they are tried again'
+  const line = { hook: 'h1', repository: 'alice/hello', err: new Error('the repository cannot be read'), msg }
+  t.match(lines, [line, line])
+  t.equal(lines.length, 2)
+  const unsigned = senderWith(undefined, undefined, logger)
+  t.strictSame(await unsigned.send(pingDelivery({ url, secret: { generation: 0 } }), never), {
+    ...{ ...fault, reason: 'the key of hooks.secretFile cannot be read: nothing was sent' },
   })
-  const derived = hook({ url, secret: { generation: 0 } })
-  t.match(await senderWith().send(statusDelivery({ hook: derived }), never), {
-    kind: 'failed',
-    reason: /^hooks\.secretFile cannot be used: /,
-  })
+  t.match(lines[2], { hook: 'h1', repository: undefined, err: { message: /ENOENT/ }, msg })
   t.equal(received.length, 0)
 })
 
