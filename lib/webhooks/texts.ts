@@ -27,8 +27,8 @@ const WORDS = {
   pending: 'is pending',
 } as const satisfies Record<State, string>
 
-/** Characters of a detail, and of an address: Discord takes messages of 2,000. */
-const [MAX_DETAIL, MAX_URL] = [300, 600]
+/** Characters of a detail, of an address in a chat, and of a whole line there: as many as Discord takes. */
+const [MAX_DETAIL, MAX_URL, MAX_LINE] = [300, 600, 2000]
 
 /** Contexts and branches that are named; the rest is counted. */
 const MAX_NAMED = 5
@@ -46,11 +46,9 @@ export function textOf(delivery: Delivery, pages: string): ToldText {
  */
 export function chatLine({ sentence, detail, url }: ToldText): string {
   const link = url === undefined ? undefined : chatUrl(url)
-  return [
-    defused(sentence),
-    ...(detail === undefined ? [] : ['–', defused(detail)]),
-    ...(link === undefined || link.length > MAX_URL ? [] : [`<${link}>`]),
-  ].join(' ')
+  const end = link === undefined || link.length > MAX_URL ? '' : ` <${link}>`
+  const parts = detail === undefined ? [sentence] : [sentence, detail]
+  return cut(parts.map(defused).join(' – '), MAX_LINE - end.length) + end
 }
 
 /** A line for each part. */
@@ -132,6 +130,11 @@ export function inOneLine(text: string): string {
 function defused(text: string): string {
   const split = text.replaceAll(/[@<]|\](?=\()/g, '$&\u200b')
   return split.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}
+
+/** What fits of a text that is defused, without a piece of what stands for one character. */
+function cut(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length - 1).replace(/(?:&\w*|[\ud800-\udbff])$/, '')}…`
 }
 
 /** An address that mentions nobody and ends where it ends. */

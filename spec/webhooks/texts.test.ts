@@ -102,6 +102,20 @@ t.test('A line fits into a chat whatever its parts are', async (t) => {
   const line = chat({ status: long, branches: Array.from({ length: 10 }, (_, index) => `b${index}`) })
   t.ok(line.length < 2000)
   t.match(line, /😀…$/, 'without an address of that length')
+  const branches = Array.from({ length: 5 }, (_, index) => String(index).repeat(240))
+  const target_url = `https://ci.example.com/${'x'.repeat(500)}`
+  for (const [character, whole] of [
+    ['<', /(?:&lt;\u200b)+(?:&lt;)?…/],
+    ['&', /(?:&amp;)+…/],
+    ['@', /(?:@\u200b)+@?…/],
+    ['😀', /(?:😀)+…/u],
+  ] as const)
+    for (let more = 0; more < 8; more++) {
+      const description = 'x'.repeat(more) + character.repeat(300 - more)
+      const said = chat({ status: status({ description, target_url }), branches })
+      t.ok(said.length <= 2000, `${said.length}`)
+      t.match(said, new RegExp(`– x{${more}}${whole.source} <https://ci.example.com/x+>$`, 'u'))
+    }
   t.match(chat({ status: status({ target_url: `https://ci.example.com/${'x'.repeat(500)}` }) }), /x>$/)
 })
 
