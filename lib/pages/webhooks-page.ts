@@ -119,6 +119,11 @@ function limitsOf({ events, contexts, states, branches }: ListedHook): string {
 
 function lastText(last: HookAttempt | undefined, now: number): Content {
   if (!last) return 'nothing sent yet'
-  const { at, result, reason, milliseconds } = last
-  return html`${timeText(at, now)}: ${result === 'ok' ? 'delivered' : reason} · ${milliseconds} ms`
+  return html`${timeText(last.at, now)}: ${outcomeOf(last)} · ${last.milliseconds} ms`
+}
+
+/** Without the reason, which is for admins: it may name what a machine's file or address is. */
+function outcomeOf({ result, status }: HookAttempt): string {
+  if (result === 'ok') return 'delivered'
+  return status === undefined ? 'not delivered' : `the answer was ${status}`
 }

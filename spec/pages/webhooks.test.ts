@@ -77,6 +77,16 @@ t.test('Who may write sees where the webhooks of a repository lead, and how they
   t.equal(headers.get('cache-control'), 'no-store')
 })
 
+t.test('Why nothing was answered is for admins alone', async (t) => {
+  const { service, hook, page, alice, rowOf, report } = await world(t)
+  await hook('http://localhost:1/secret')
+  await report({ state: 'success', context: 'build' })
+  await until(async () => (await service.admin.listHooks(null))[0]?.last !== undefined)
+  t.match(await service.admin.listHooks(null), [{ last: { reason: /ECONNREFUSED.*:1/ } }])
+  t.match(await rowOf('localhost:1'), /just now: not delivered · \d+ ms$/)
+  t.notMatch((await page(alice)).text, 'ECONNREFUSED')
+})
+
 t.test('Of webhooks that are on more than the repository, the host and the state are shown', async (t) => {
   const { service, hook, page, alice, rowOf, repository } = await world(t)
   const id = await hook('https://all.example/secret', { on: '*', contexts: ['hidden/context'] })
