@@ -202,7 +202,7 @@ export interface OutboxEntry {
   readonly repository: RepositoryName
   /** `sha/context`: a status; `sha/`: what a commit comes to; `refs/…`: a push, as domain/push.ts writes it. */
   readonly subject: string
-  /** The UUID of its delivery: another one whenever there is something new to tell. */
+  /** The UUID of its delivery: another one when there is something new to tell after it was tried. */
   readonly delivery: string
   /** Since when it waits; of what was made anew, when its status was updated. */
   readonly since: string

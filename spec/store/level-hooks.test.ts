@@ -1,5 +1,7 @@
+import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { silentLogger } from '../../lib/contracts/logger.js'
+import type { State } from '../../lib/domain/commit-status.js'
 import { LevelDatabase } from '../../lib/store/level/database.js'
 import { LevelHooks } from '../../lib/store/level/hooks.js'
 import { LevelStore } from '../../lib/store/level/level-store.js'
@@ -14,6 +16,67 @@ import { reportOf } from '../fixtures/report.js'
 const hello = repositoryNamed('alice/hello')
 const commit = commitId('c0ffee')
 const key = `!outbox!${hello.full}/a/${commit.hex}/ci`
+
+t.test('What waits and was not tried yet is written once, however often its status is reported', async (t) => {
+  const store = await LevelStore.open(`${t.testdir({ store: {} })}/store`)
+  t.teardown(async () => await store.close())
+  const { hooks, noted } = await openHooks(t, store, hookOf('a'))
+  const save = async (context: string, state: State, max?: number) =>
+    await store.statuses.save(hello, commit, reportOf(context, { state }), 0, max)
+  const claim = async () => await hooks.outbox.claim('a', 10)
+  const deliveries = new Set<string | undefined>()
+  await save('ci', 'pending')
+  const [tried] = await claim()
+  if (!tried) throw new Error('nothing is noted')
+  await hooks.outbox.release(tried)
+  for (const state of ['failure', 'success', 'failure'] as const) {
+    await save('ci', state)
+    t.strictSame(noted.splice(0).at(-1), 'a', 'whoever delivers is called')
+  }
+  for (let repeat = 0; repeat < 2; repeat++) {
+    const [entry] = await claim()
+    if (!entry) throw new Error('nothing is noted')
+    deliveries.add(entry.delivery)
+    await hooks.outbox.release(entry)
+  }
+  t.equal(deliveries.size, 1)
+  t.notOk(deliveries.has(tried.delivery), 'what was tried before is another delivery')
+  await t.rejects(save('lint', 'success', 1), { name: 'ContextLimitReached' })
+  t.equal((await claim()).length, 1)
+})
+
+t.test('Of what is reported while others are told, the last state is told', async (t) => {
+  const store = await LevelStore.open(`${t.testdir({ store: {} })}/store`)
+  t.teardown(async () => await store.close())
+  const { hooks } = await openHooks(t, store, hookOf('a'))
+  const told = new Map<string, State>()
+  const contexts = ['one', 'two', 'three']
+  const tell = async (): Promise<number> => {
+    const entries = await hooks.outbox.claim('a', 10)
+    for (const entry of entries) {
+      const context = entry.subject.slice(commit.hex.length + 1)
+      const { state } = (await store.statuses.status(hello, commit, context)) ?? { state: 'error' }
+      told.set(context, state)
+      await hooks.outbox.settle(entry, state)
+    }
+    return entries.length
+  }
+  const save = async (state: State): Promise<unknown> =>
+    await Promise.all(
+      contexts.map(async (context) => await store.statuses.save(hello, commit, reportOf(context, { state }), 0)),
+    )
+  for (let round = 0; round < 100; round++) {
+    const state = round % 2 === 0 ? 'success' : 'failure'
+    await save('pending')
+    const saving = save(state)
+    // Each time at another moment of the write.
+    for (let turn = 0; turn < round % 10; turn++) await setImmediate()
+    await Promise.all([saving, tell()])
+    while ((await tell()) > 0);
+    t.strictSame([...told].toSorted(), contexts.map((context) => [context, state]).toSorted())
+  }
+  t.strictSame(await hooks.outbox.waiting(), new Map())
+})
 
 t.test('What waits is whole as the rest of the store: verified and backed up', async (t) => {
   const folder = t.testdir({ store: {} })

@@ -20,9 +20,14 @@ import {
 import { rekeyed } from './record.js'
 import type { LevelWriter } from './writer.js'
 
+interface WaitingEntry extends Pick<OutboxEntry, 'repository' | 'subject' | 'delivery' | 'since'> {
+  /** Whether it was noted here, and nobody has taken it since. */
+  isUntried?: boolean
+}
+
 /** What waits for one hook, by key and the oldest first; and the lanes of what was taken of it. */
 interface Queue {
-  waiting: Map<string, Pick<OutboxEntry, 'repository' | 'subject' | 'delivery' | 'since'>>
+  waiting: Map<string, WaitingEntry>
   readonly taken: Set<string>
   /** The latest since when something waits, and whether what came after it was older: then it is to be sorted. */
   latest: string
@@ -33,6 +38,16 @@ interface Queue {
 interface KeyedNote extends Note {
   readonly repository: RepositoryName
   readonly key: string
+}
+
+type NotedSubject = Pick<OutboxEntry, 'hook' | 'repository' | 'subject'>
+
+/** What is noted with a status. */
+export interface Noted {
+  /** To be written with it. */
+  readonly entries: readonly OutboxEntry[]
+  /** What waits already. */
+  readonly held: readonly NotedSubject[]
 }
 
 const PREFIXES = [OUTBOX, BROKEN]
@@ -84,7 +99,8 @@ export class LevelOutbox implements Outbox {
   }
 
   /**
-   * What notes it.
+   * What notes it. What waits already, and was not tried yet, is not written again: it is kept from whoever delivers
+   * until `written` or `givenUp` says that the status is there, or not.
    * @param values what is there now, at the keys of the notes
    * @param from the state before
    */
@@ -93,25 +109,38 @@ export class LevelOutbox implements Outbox {
     values: readonly (string | undefined)[],
     from: State | null,
     at: number,
-  ): OutboxEntry[] {
+  ): Noted {
     const since = new Date(at).toISOString()
-    // A hook may have been removed meanwhile.
-    return notes.flatMap(({ hook, repository, subject, key }, index) =>
-      this.#hooks.has(hook)
-        ? { hook, repository, subject, since, from, ...waitingAt(key, values[index]), delivery: randomUUID() }
-        : [],
-    )
+    const [entries, held]: [OutboxEntry[], NotedSubject[]] = [[], []]
+    for (const [index, { hook, repository, subject, key }] of notes.entries()) {
+      // A hook may have been removed meanwhile.
+      if (!this.#hooks.has(hook)) continue
+      const waiting = waitingAt(key, values[index])
+      const { taken, waiting: known } = this.#queueOf(hook)
+      const lane = laneOf(repository, subject)
+      if (waiting && known.get(key)?.isUntried === true && !taken.has(lane)) {
+        taken.add(lane)
+        held.push({ hook, repository, subject })
+      } else entries.push({ hook, repository, subject, since, from, ...waiting, delivery: randomUUID() })
+    }
+    return { entries, held }
   }
 
-  /** To be called once what `entriesOf` returned is on disk. */
-  written(entries: readonly OutboxEntry[]): void {
+  /** To be called once the status of `noted` is on disk. */
+  written({ entries, held }: Noted): void {
     for (const entry of entries) {
       const queue = this.#queueOf(entry.hook)
-      queue.waiting.set(outboxKey(entry), entry)
+      queue.waiting.set(outboxKey(entry), { ...entry, isUntried: true })
       if (entry.since < queue.latest) queue.isMixed = true
       else queue.latest = entry.since
     }
-    this.#noted?.(new Set(entries.map(({ hook }) => hook)))
+    this.givenUp({ held })
+    this.#noted?.(new Set([...entries, ...held].map(({ hook }) => hook)))
+  }
+
+  /** To be called once the status of `noted` was not saved. */
+  givenUp({ held }: Pick<Noted, 'held'>): void {
+    for (const { hook, repository, subject } of held) this.#queueOf(hook).taken.delete(laneOf(repository, subject))
   }
 
   async claim(hook: string, max: number): Promise<OutboxEntry[]> {
@@ -120,11 +149,12 @@ export class LevelOutbox implements Outbox {
     sortMixed(queue)
     const { waiting, taken } = queue
     const chosen: { key: string; lane: string }[] = []
-    for (const [key, { repository, subject }] of waiting) {
+    for (const [key, entry] of waiting) {
       if (chosen.length === max) break
-      const lane = laneOf(repository, subject)
+      const lane = laneOf(entry.repository, entry.subject)
       if (taken.has(lane)) continue
       taken.add(lane)
+      entry.isUntried = false
       chosen.push({ key, lane })
     }
     const values = await this.#database.read(chosen.map(({ key }) => key)).catch((error: unknown) => {
@@ -183,7 +213,7 @@ export class LevelOutbox implements Outbox {
         return { operations: result.map(outboxPut), result }
       },
     })
-    this.written(added)
+    this.written({ entries: added, held: [] })
   }
 
   async drop(hook: string): Promise<void> {

@@ -3,7 +3,6 @@ import { pendingSince, type CommitState, type Report, type StoredStatus } from '
 import { ContextLimitReached } from '../../errors.js'
 import type { ObjectId } from '../../domain/object-id.js'
 import type { MaybePromise } from '../../concurrency/maybe-promise.js'
-import type { OutboxEntry } from '../../contracts/hooks.js'
 import { cacheShares } from '../../contracts/cache-shares.js'
 import { noopMeter, type Meter } from '../../contracts/meter.js'
 import type { SavedStatus } from '../../contracts/records.js'
@@ -21,7 +20,7 @@ import type { LevelDatabase } from './database.js'
 import { ReadCache } from './read-cache.js'
 import { rekeyed } from './record.js'
 import { toEntry, fromStored, statusText, updatedAt } from './status-record.js'
-import type { LevelOutbox } from './outbox.js'
+import type { LevelOutbox, Noted } from './outbox.js'
 import { outboxPut } from './outbox-record.js'
 import type { LevelWriter } from './writer.js'
 
@@ -71,8 +70,8 @@ export class LevelStatuses implements WholeStatusStore {
     const list = prefix(repository, commit)
     const key = `${list}${report.context}`
     const notes = this.#outbox.isIdle ? [] : this.#outbox.notes(repository, commit.hex, report.context, report.state)
-    let noted: readonly OutboxEntry[] = []
-    const saved = await this.#writer.apply({
+    let noted: Noted | undefined
+    const saving = this.#writer.apply({
       size: reportSize(report),
       reads: notes.length === 0 ? [key] : [key, ...notes.map((note) => note.key)],
       counts: list,
@@ -84,10 +83,14 @@ export class LevelStatuses implements WholeStatusStore {
         const put: BatchOperation = { type: 'put', ...toEntry(repository, status) }
         if (notes.length === 0) return { operations: [put], result: { status, previous } }
         noted = this.#outbox.entriesOf(notes, waiting, previous?.state ?? null, at)
-        return { operations: [put, ...noted.map(outboxPut)], result: { status, previous } }
+        return { operations: [put, ...noted.entries.map(outboxPut)], result: { status, previous } }
       },
     })
-    if (noted.length > 0) this.#outbox.written(noted)
+    const saved = await saving.catch((error: unknown) => {
+      if (noted) this.#outbox.givenUp(noted)
+      throw error
+    })
+    if (noted) this.#outbox.written(noted)
     this.#lists.change(list, (cached) => (cached.size > LARGE_LIST_BYTES ? undefined : cached.note(saved.status)))
     return saved
   }
