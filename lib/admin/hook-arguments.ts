@@ -1,8 +1,10 @@
 import { HOOK_EVENTS, HOOK_FORMATS, type HookRecord } from '../contracts/hooks.js'
 import { STATES } from '../domain/commit-status.js'
+import { HEADS } from '../domain/push.js'
 import { isOwnerName } from '../domain/repository-name.js'
 import { isPattern, PATTERN_RULE } from '../domain/verdict/pattern.js'
 import { ArgumentError, errorMessage } from '../errors.js'
+import { isRefName } from '../git/ref-name.js'
 import { parsePush, type SentPush } from '../service/pushes.js'
 import { isMailto } from '../webhooks/mail-addresses.js'
 import { checkRepository, ID } from './arguments.js'
@@ -42,6 +44,9 @@ export function hookFields(
     throw new ArgumentError('a push has no context and no state')
   for (const pattern of [...some('contexts', contexts), ...some('branches', branches)])
     if (!isPattern(pattern)) throw new ArgumentError(`${JSON.stringify(pattern)} is no pattern: ${PATTERN_RULE}`)
+  for (const pattern of branches ?? [])
+    if (!isRefName(HEADS + pattern.replaceAll('*', 'x')))
+      throw new ArgumentError(`${JSON.stringify(pattern)} fits the name of no branch`)
   return {
     ...{ on: checkOn(request.on), url, format: oneOf('format', HOOK_FORMATS, request.format), events },
     ...(contexts && { contexts }),
@@ -69,11 +74,11 @@ export function checkSecret(secret: string): string {
   return secret
 }
 
-/** When something began: ISO 8601. */
+/** When something began: ISO 8601, in a year of four digits, so that times compare as texts. */
 export function checkTime(text: string): string {
-  const time = Date.parse(text)
-  if (Number.isNaN(time)) throw new ArgumentError(`${text} is no time`)
-  return new Date(time).toISOString()
+  const time = new Date(text)
+  if (Number.isNaN(time.getTime()) || !/^\d{4}-/.test(time.toISOString())) throw new ArgumentError(`${text} is no time`)
+  return time.toISOString()
 }
 
 function checkOn(on: string): string {

@@ -333,6 +333,8 @@ t.test('What is wrong is said', async (t) => {
     [{ contexts: [] }, /1 to 100 contexts/],
     [{ branches: Array.from({ length: 101 }, () => 'x') }, /1 to 100 branches/],
     [{ contexts: [''] }, /"" is no pattern/],
+    [{ branches: ['main', 'release/*\n'] }, /"release\/\*\\n" fits the name of no branch/],
+    [{ branches: ['/main'] }, /fits the name of no branch/],
     [{ secret: 'short' }, /16 to 256 characters/],
   ]
   for (const [more, message] of wrong)
@@ -343,7 +345,8 @@ t.test('What is wrong is said', async (t) => {
   t.match(await administration.listHooks(null), [{ contexts: ['ci/*'], branches: ['main'], states: ['failure'] }])
   await t.rejects(administration.deleteHook('..'), ArgumentError)
   await t.rejects(administration.rotateSecret(id, 'short'), ArgumentError)
-  await t.rejects(resend(administration, id, 'soon'), ArgumentError)
+  for (const since of ['soon', '+275760-09-13T00:00:00.000Z', '-000001-01-01T00:00:00.000Z'])
+    await t.rejects(resend(administration, id, since), ArgumentError)
   const missing = { name: 'AdministrationError', message: 'there is no hook none' }
   await t.rejects(administration.deleteHook('none'), missing)
   await t.rejects(Promise.all([administration.pauseHook('none')]), missing)
