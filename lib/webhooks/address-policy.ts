@@ -37,6 +37,9 @@ const TRANSLATED_NETWORKS = ['::/96', '64:ff9b:1::/48'].map(networkOf)
 /** All of IPv6 that is given out by now. */
 const GIVEN_OUT = networkOf('2000::/3')
 
+/** Of these the range for documentation that the library does not know: RFC 9637. */
+const DOCUMENTATION = networkOf('3fff::/20')
+
 /**
  * Where deliveries may go: http and https, to any address but those that only this machine, or nobody, has a use for. A
  * name is looked up once for each connection, every address that it has must be allowed, and it is these that are
@@ -112,6 +115,7 @@ function refusedKind(address: Address): string | undefined {
   if (range === 'linkLocal') return 'link-local'
   if (['unspecified', 'multicast', 'broadcast'].includes(range)) return range
   if (!OPEN.includes(range)) return 'reserved'
+  if (isIn(address, DOCUMENTATION)) return 'reserved'
   if (address.kind() === 'ipv4' || range !== 'unicast' || isIn(address, GIVEN_OUT)) return undefined
   return TRANSLATED_NETWORKS.some((network) => isIn(address, network)) ? 'translated' : 'reserved'
 }
