@@ -11,9 +11,13 @@ export const HOOK_EVENTS = ['status', 'broken', 'fixed', 'push'] as const
 /** `stopped`: by the service, since its receiver failed for too long, is gone for good, or too much waited for it. */
 export const HOOK_STATES = ['active', 'paused', 'stopped'] as const
 
+/** How hooks do: `failing` is one that is active, and the latest deliveries to it have failed. */
+export const HOOK_CONDITIONS = ['active', 'failing', 'paused', 'stopped'] as const
+
 export type HookFormat = (typeof HOOK_FORMATS)[number]
 export type HookEvent = (typeof HOOK_EVENTS)[number]
 export type HookState = (typeof HOOK_STATES)[number]
+export type HookCondition = (typeof HOOK_CONDITIONS)[number]
 
 /** Where the secret of a hook comes from. */
 export interface HookSecretSource {

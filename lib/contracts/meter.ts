@@ -1,5 +1,5 @@
 import type { State } from '../domain/commit-status.js'
-import type { DeliveryOutcome, HookState } from './hooks.js'
+import type { DeliveryOutcome, HookCondition } from './hooks.js'
 
 /** What a request was about, as far as a metric may show it: no name, user or token. */
 export type RouteName =
@@ -39,8 +39,8 @@ export interface Meter {
   repositoryRefused(): void
   /** A delivery to a hook was tried, or given up: `dropped`. */
   deliveryTried(result: DeliveryOutcome, seconds: number): void
-  /** @param read returns how many hooks are in each state; asked as that of a gauge is */
-  hookStates(read: () => Promise<Readonly<Record<HookState, number>>>): void
+  /** @param read returns how many hooks do how; asked as that of a gauge is */
+  hookStates(read: () => Promise<Readonly<Record<HookCondition, number>>>): void
   cacheLookup(cache: CacheName, hit: boolean): void
   /** @param read returns about how many bytes a cache takes; asked as that of a gauge is */
   cacheSize(cache: CacheName, read: () => number): void

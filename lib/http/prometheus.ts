@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { STATES, type State } from '../domain/commit-status.js'
-import { DELIVERY_OUTCOMES, HOOK_STATES, type DeliveryOutcome, type HookState } from '../contracts/hooks.js'
+import { DELIVERY_OUTCOMES, HOOK_CONDITIONS, type DeliveryOutcome, type HookCondition } from '../contracts/hooks.js'
 import type { CacheName, GaugeName, Meter, RouteName } from '../contracts/meter.js'
 
 /** Measurements in the text format of Prometheus. */
@@ -177,7 +177,7 @@ export class Prometheus implements Meter {
     if (result !== 'dropped') this.#deliverySeconds.observe(seconds)
   }
 
-  hookStates(read: () => Promise<Readonly<Record<HookState, number>>>): void {
+  hookStates(read: () => Promise<Readonly<Record<HookCondition, number>>>): void {
     new Gauge({
       name: 'commit_status_webhook_hooks',
       help: 'Hooks there are.',
@@ -185,7 +185,7 @@ export class Prometheus implements Meter {
       registers: this.#registers,
       async collect() {
         const hooks = await read()
-        for (const state of HOOK_STATES) this.set({ state }, hooks[state])
+        for (const state of HOOK_CONDITIONS) this.set({ state }, hooks[state])
       },
     })
   }

@@ -1,7 +1,8 @@
 import type { ListedHook } from '../admin/administration.js'
-import type { HookAttempt } from '../contracts/hooks.js'
+import type { HookAttempt, HookCondition } from '../contracts/hooks.js'
 import type { RepositoryName } from '../domain/repository-name.js'
 import { repositoryPath } from '../http/page-paths.js'
+import { conditionOf } from '../webhooks/delivery-log.js'
 import { isMailto, mailAddresses } from '../webhooks/mail-addresses.js'
 import { isolated } from './html/foreign-text.js'
 import { html, type Content, type Html } from './html/html.js'
@@ -29,7 +30,7 @@ const CONDITIONS = {
   paused: ['pending', '●'],
   failing: ['failure', '✗'],
   stopped: ['error', '!'],
-} as const
+} as const satisfies Record<HookCondition, object>
 
 /**
  * The hooks of a repository, for who may write to it. Of those that are on more than the repository it says no more
@@ -93,13 +94,7 @@ function otherRow(hook: ListedHook): Html {
   </li>`
 }
 
-type Condition = keyof typeof CONDITIONS
-
-function conditionOf({ state, failing_since }: ListedHook): Condition {
-  return state === 'active' && failing_since !== undefined ? 'failing' : state
-}
-
-function sign(condition: Condition): Html {
+function sign(condition: HookCondition): Html {
   const [look, character] = CONDITIONS[condition]
   return pill(look, character, condition)
 }

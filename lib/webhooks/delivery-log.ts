@@ -1,5 +1,5 @@
 import type { Clock } from '../contracts/clock.js'
-import type { Delivery, DeliveryResult, HookAttempt, HookStore } from '../contracts/hooks.js'
+import type { Delivery, DeliveryResult, HookAttempt, HookCondition, HookRecord, HookStore } from '../contracts/hooks.js'
 import type { Meter } from '../contracts/meter.js'
 
 /** How many of the latest deliveries to a hook are kept for who asks. */
@@ -53,8 +53,12 @@ export function measureHooks(hooks: HookStore, clock: Clock, meter: Meter): void
     return times.length === 0 ? 0 : Math.max(0, (clock.now() - Math.min(...times)) / 1000)
   })
   meter.hookStates(async () => {
-    const states = { active: 0, paused: 0, stopped: 0 }
-    for (const { state } of await hooks.list()) states[state]++
-    return states
+    const conditions = { active: 0, failing: 0, paused: 0, stopped: 0 }
+    for (const hook of await hooks.list()) conditions[conditionOf(hook)]++
+    return conditions
   })
+}
+
+export function conditionOf({ state, failing_since }: Pick<HookRecord, 'state' | 'failing_since'>): HookCondition {
+  return state === 'active' && failing_since !== undefined ? 'failing' : state
 }

@@ -466,14 +466,15 @@ t.test('A ping is sent whatever state the hook is in, and is in the log', async 
 })
 
 t.test('What waits, for how long, and how hooks do is measured', async (t) => {
-  const hooks = [hookOf('a', { state: 'paused' }), hookOf('b', { state: 'stopped' }), hookOf('c')]
+  const failing = hookOf('d', { events: ['push'], failing_since: '2026-01-31T12:00:00.000Z' })
+  const hooks = [hookOf('a', { state: 'paused' }), hookOf('b', { state: 'stopped' }), hookOf('c'), failing]
   const { report, gauges, clock, idle, store, deliverer } = await world(t, hooks)
   t.equal(await gauges.get('oldestDeliverySeconds')?.(), 0)
   await report('ci')
   clock.time += HOUR
   await until(async () => (await gauges.get('waitingDeliveries')?.()) === 1)
   t.equal(await gauges.get('oldestDeliverySeconds')?.(), 3600)
-  t.strictSame(await gauges.get('states')?.(), { active: 1, paused: 1, stopped: 1 })
+  t.strictSame(await gauges.get('states')?.(), { active: 1, failing: 1, paused: 1, stopped: 1 })
   await store().hooks.update('a', (hook) => ({ ...hook, state: 'active' }))
   deliverer().wake('a')
   await idle()
