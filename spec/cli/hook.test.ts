@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { LevelStore } from '../../lib/store/level/level-store.js'
+import { makeRepositoryWithCommit } from '../fixtures/git.js'
 import { CommandPlace } from '../fixtures/command.js'
 import { commitId, repositoryNamed } from '../fixtures/names.js'
 import { reportOf } from '../fixtures/report.js'
@@ -88,6 +89,22 @@ t.test('Where more is to be made again than may wait, it is said where to go on'
   const { stdout, stderr } = await place.run(['hook', 'resend', id, '--since', '2026-01-01'], { notes: true })
   t.equal(stdout, '0 deliveries\n')
   t.match(stderr, `once these are told, commit-status hook resend ${id} --since ${entry.since}\n`)
+})
+
+t.test('A webhook on a repository that is not there is made, and that is said', async (t) => {
+  const place = new CommandPlace(t.testdir())
+  await makeRepositoryWithCommit(place.repositories, 'alice/hello')
+  for (const [on, words] of [
+    ['alice/typo', 'there is no repository alice/typo yet'],
+    ['bob/*', 'there is no repository of bob yet'],
+    ['alice/hello', undefined],
+    ['alice/*', undefined],
+    ['*', undefined],
+  ] as const) {
+    const made = await place.run(['hook', 'create', on, 'https://ci.example.com/x'], { notes: true })
+    t.match(made.stdout, /\nwhsec_\S+\n$/)
+    t.strictSame(/there is no repository.*/.exec(made.stderr)?.[0], words, on)
+  }
 })
 
 t.test('The receiver may dictate the secret, in a file', async (t) => {

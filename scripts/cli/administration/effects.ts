@@ -45,6 +45,13 @@ export async function tokenEffects(
   return words
 }
 
+/** What may not have been meant with a webhook. @param on as it was given */
+export async function hookEffects(administration: Administration, on: string): Promise<string[]> {
+  const owner = on.replace(/\/?\*$/, '')
+  if (owner === '' || (await isThere(administration, owner)) !== false) return []
+  return [`there is no repository ${owner === on ? on : `of ${owner}`} yet`]
+}
+
 /** Whether there is a repository, or one of an owner; `undefined` where that cannot be determined. */
 async function isThere(administration: Administration, on: string): Promise<boolean | undefined> {
   const listed = await administration.listRepositories(on).catch(() => undefined)

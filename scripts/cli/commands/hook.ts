@@ -6,6 +6,7 @@ import { HOOK_EVENTS, type HookAttempt } from '../../../lib/contracts/hooks.js'
 import { STATES } from '../../../lib/domain/commit-status.js'
 import { errorMessage } from '../../../lib/errors.js'
 import { administer } from '../administration/administer.js'
+import { hookEffects, noteEffects } from '../administration/effects.js'
 import { counted } from '../terminal/counted.js'
 import { explain } from '../terminal/help.js'
 import { note, printLine, type Io } from '../terminal/io.js'
@@ -60,19 +61,19 @@ function createCommand(hook: Command, io: Io): void {
         const { json, secretFile, ...fields } = options
         const secret = secretFile === undefined ? {} : { secret: await secretIn(command, secretFile) }
         const request = { on, url, ...fields, ...secret }
-        const made = await administer(
+        await administer(
           io,
           command,
-          async (administration, by) => await administration.createHook(request, by),
+          async (administration, by) => {
+            const made = await administration.createHook(request, by)
+            const { secret } = made
+            const words = `Hook ${made.id} on ${made.on} to ${visible(made.receiver)}.`
+            const shown = secret === null ? words : `${words} Its secret is shown this once:\n${secret}`
+            printLine(io, json ? jsonLine(made) : shown)
+            await noteEffects(io, async () => await hookEffects(administration, on))
+          },
           'made',
         )
-        if (json) {
-          printLine(io, jsonLine(made))
-          return
-        }
-        const shown = made.secret === null ? '' : ' Its secret is shown this once:'
-        printLine(io, `Hook ${made.id} on ${made.on} to ${visible(made.receiver)}.${shown}`)
-        if (made.secret !== null) printLine(io, made.secret)
       },
     )
   explain(create, {
