@@ -248,10 +248,12 @@ export interface Outbox {
   /**
    * Removes it, if there is nothing new to tell of it.
    * @param told the state that it had
-   * @param broken the branches of the repository that the hook takes for broken from now on; absent: as before
+   * @param broken marks of branches of the repository from now on; absent: as before
    */
   settle(entry: OutboxEntry, told: State | null, broken?: readonly string[]): Promise<void>
-  /** The short names of the branches of a repository of which the hook was told last that they are broken. */
+  /** Notes marks of branches while an entry is being told: on disk once this has resolved. */
+  mark(entry: OutboxEntry, broken: readonly string[]): Promise<void>
+  /** Marks of branches of a repository of which the hook was told that they are broken, or may have been. */
   broken(hook: string, repository: RepositoryName): Promise<readonly string[]>
   /** Gives it back: it was not told. */
   release(entry: OutboxEntry): Promise<void>

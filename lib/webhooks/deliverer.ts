@@ -1,22 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../contracts/clock.js'
-import type { Delivery, HookAttempt, HookRecord, HookStore, OutboxEntry, Sender } from '../contracts/hooks.js'
+import type { HookAttempt, HookRecord, HookStore, OutboxEntry, Sender } from '../contracts/hooks.js'
 import type { Logger } from '../contracts/logger.js'
 import type { Meter } from '../contracts/meter.js'
-import type { State } from '../domain/commit-status.js'
+import type { Content } from './told-content.js'
 import { DeliveryLog, measureHooks } from './delivery-log.js'
 import { HookConditions } from './hook-conditions.js'
 import { LONGEST_PAUSE_MILLISECONDS } from './hook-health.js'
 import { newLane, roomIn, type Lane } from './lane.js'
-
-/** What is to be told of an entry of the outbox. */
-export interface Content {
-  /** One after the other; none: there is nothing to tell. */
-  readonly deliveries: readonly Delivery[]
-  /** For `Outbox.settle`. */
-  readonly told: State | null
-  readonly broken?: readonly string[]
-}
 
 export interface DelivererDependencies {
   readonly hooks: HookStore
@@ -207,15 +198,17 @@ export class Deliverer {
 
   async #tell(hook: HookRecord, entry: OutboxEntry): Promise<void> {
     const { hooks, sender, contentOf } = this.#dependencies
-    const { deliveries, told, broken } = await contentOf(hook, entry)
+    const { deliveries, told, marks } = await contentOf(hook, entry)
     let last: HookAttempt | undefined
-    for (const delivery of deliveries) {
+    for (const [made, delivery] of deliveries.entries()) {
+      if (marks) await hooks.outbox.mark(entry, marks(made, true))
       const result = await sender.send(delivery, this.#stop.signal)
       if (result.kind !== 'ok' && this.#stop.signal.aborted) {
         await hooks.outbox.release(entry)
         return
       }
       if (result.kind === 'later') {
+        if (marks) await hooks.outbox.mark(entry, marks(made, false))
         this.#postpone(entry, result.retryAfterSeconds)
         return
       }
@@ -224,7 +217,7 @@ export class Deliverer {
       await this.#conditions.failed(hook, entry, last, result)
       return
     }
-    await hooks.outbox.settle(entry, told, broken)
+    await hooks.outbox.settle(entry, told, marks?.(deliveries.length, false))
     if (last) await this.#conditions.succeeded(hook, last)
   }
 

@@ -17,7 +17,8 @@ import { ServiceError, StoreCorrupt } from '../errors.js'
 import type { CommitContents } from '../git/commit-content.js'
 import type { RefLists } from '../git/ref-lists.js'
 import { matcherOf, onsOf, wantsStatus } from '../store/hook-index.js'
-import type { Content } from './deliverer.js'
+import { isKnown, marksAfter } from './branch-marks.js'
+import type { Content } from './told-content.js'
 import type { PushContent } from './push-content.js'
 
 export interface DeliveryContentDependencies {
@@ -31,9 +32,6 @@ export interface DeliveryContentDependencies {
 
 /** The most branches that are told of a commit. */
 const MAX_BRANCHES = 10
-
-/** The most branches of a repository that a hook takes for broken. */
-const MAX_BROKEN = 1000
 
 const NOTHING: Content = { deliveries: [], told: null }
 
@@ -90,10 +88,8 @@ export class DeliveryContent {
     if (state === null || state === 'pending') return NOTHING
     const known = await outbox.broken(hook.id, repository)
     const event = state === 'failure' ? 'broken' : 'fixed'
-    const changed = tips.filter((name) => known.includes(name) === (event === 'fixed'))
-    const others = known.filter((name) => !changed.includes(name))
-    const broken = event === 'broken' ? [...others, ...changed].slice(-MAX_BROKEN) : others
-    if (!hook.events.includes(event)) return { ...NOTHING, broken }
+    const changed = tips.filter((branch) => !isKnown(known, branch, event))
+    if (!hook.events.includes(event)) return { ...NOTHING, marks: () => marksAfter(known, event, changed) }
     const content = await this.#contentOf(folder, commit)
     const shown = event === 'broken' ? statuses.filter(hasFailed) : statuses
     const deliveries = changed.map((branch): BranchDelivery => ({
@@ -108,7 +104,9 @@ export class DeliveryContent {
       },
       ...content,
     }))
-    return { deliveries, told: null, broken }
+    const marks = (made: number, isSending: boolean) =>
+      marksAfter(known, event, changed.slice(0, made), isSending ? changed.slice(made, made + 1) : [])
+    return { deliveries, told: null, marks }
   }
 
   /** Branches whose tip a commit is, by their short names: of a hook on some branches, these alone. */

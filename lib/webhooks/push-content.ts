@@ -5,7 +5,7 @@ import { parsePushText, type Push } from '../domain/push.js'
 import type { RepositoryName } from '../domain/repository-name.js'
 import { ServiceError } from '../errors.js'
 import type { PushedCommits } from '../git/pushed-commits.js'
-import type { Content } from './deliverer.js'
+import type { Content } from './told-content.js'
 
 export interface PushContentDependencies {
   readonly repositories: MaybeSync<Repositories>

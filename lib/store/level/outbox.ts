@@ -190,6 +190,15 @@ export class LevelOutbox implements Outbox {
     await this.release(entry)
   }
 
+  async mark(entry: OutboxEntry, broken: readonly string[]): Promise<void> {
+    const [key, marks] = [outboxKey(entry), brokenPut(brokenKey(entry.repository, entry.hook), broken)]
+    await this.#writer.apply({
+      size: 2 * key.length,
+      reads: [key],
+      decide: ([value]) => ({ operations: waitingAt(key, value) ? [marks] : [], result: undefined }),
+    })
+  }
+
   release({ hook, repository, subject }: OutboxEntry): Promise<void> {
     this.#queueOf(hook).taken.delete(laneOf(repository, subject))
     return Promise.resolve()

@@ -118,26 +118,15 @@ export class PostgresOutbox implements Outbox {
   }
 
   async settle(entry: OutboxEntry, told: State | null, broken?: readonly string[]): Promise<void> {
-    const { repository, hook, subject } = entry
-    const [of, key] = [repositoryKey(repository), [repositoryKey(repository), hook, Buffer.from(subject)]]
-    const work = async (connection: Connection) => {
-      const [found] = await connection.query<Pick<OutboxRow, 'delivery'>>(LOCK_ENTRY, key)
-      // Of a repository that was deleted or renamed meanwhile nothing is kept.
-      if (!found) return
-      if (found.delivery === entry.delivery) await connection.change(REMOVE_ENTRY, key)
+    await this.#change(entry, broken, async (connection, key, delivery) => {
+      if (delivery === entry.delivery) await connection.change(REMOVE_ENTRY, key)
       else await connection.change(SET_FROM, [...key, told])
-      if (broken?.length === 0) await connection.change(REMOVE_BROKEN, [of, hook])
-      else if (broken) await connection.change(SET_BROKEN, [of, hook, broken])
-    }
-    await this.#statuses.run(
-      async (connection) => {
-        await connection.transaction(async () => {
-          await work(connection)
-        })
-      },
-      { repositories: [repositoryText(repository)] },
-    )
+    })
     await this.release(entry)
+  }
+
+  async mark(entry: OutboxEntry, broken: readonly string[]): Promise<void> {
+    await this.#change(entry, broken, () => Promise.resolve())
   }
 
   release(entry: OutboxEntry): Promise<void> {
@@ -268,6 +257,30 @@ export class PostgresOutbox implements Outbox {
     }
     for (const [repository, some] of byRepository)
       await this.#statuses.run(async (connection) => await insert(connection, some), { repositories: [repository] })
+  }
+
+  /** Changes an entry and marks of branches; of a repository that was deleted or renamed meanwhile nothing is kept. */
+  async #change(
+    { repository, hook, subject }: OutboxEntry,
+    broken: readonly string[] | undefined,
+    work: (connection: Connection, key: unknown[], delivery: string) => Promise<void>,
+  ): Promise<void> {
+    const [of, key] = [repositoryKey(repository), [repositoryKey(repository), hook, Buffer.from(subject)]]
+    const changes = async (connection: Connection) => {
+      const [found] = await connection.query<Pick<OutboxRow, 'delivery'>>(LOCK_ENTRY, key)
+      if (!found) return
+      await work(connection, key, found.delivery)
+      if (broken?.length === 0) await connection.change(REMOVE_BROKEN, [of, hook])
+      else if (broken) await connection.change(SET_BROKEN, [of, hook, broken])
+    }
+    await this.#statuses.run(
+      async (connection) => {
+        await connection.transaction(async () => {
+          await changes(connection)
+        })
+      },
+      { repositories: [repositoryText(repository)] },
+    )
   }
 
   #takenOf(hook: string): Set<string> {
