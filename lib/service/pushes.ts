@@ -10,7 +10,7 @@ import { isUserName, type RepositoryName } from '../domain/repository-name.js'
 import { Schema } from '../domain/schema.js'
 import { ServiceError } from '../errors.js'
 import { isRefName } from '../git/ref-name.js'
-import { matcherOf, onsOf } from '../store/hook-index.js'
+import { matcherOf, onsOf, wantsBranches } from '../store/hook-index.js'
 
 /** A push, or a part of one, as it is handed over. */
 export interface SentPush {
@@ -95,7 +95,7 @@ export class Pushes {
   /**
    * Notes branches and tags of a push; they are on disk once this has resolved. Again it is harmless.
    * @param sender who hands it over
-   * @returns how many deliveries it makes
+   * @returns how many deliveries it makes, besides those of what branches come to
    * @throws StoreUnavailable
    */
   async note(repository: RepositoryName, { id, pusher, refs }: SentPush, sender: string): Promise<number> {
@@ -106,12 +106,25 @@ export class Pushes {
       const hooks = (await this.#hooks.list()).filter((hook) => isFor(hook, repository))
       const since = new Date(this.#clock.now()).toISOString()
       const entries = news.flatMap((pushed) =>
-        hooks.filter(coversRef(pushed)).map(({ id: hook }): OutboxEntry => {
-          const subject = pushText({ ...pushed, id, pusher: pusher ?? sender, sender })
-          return { hook, repository, subject, delivery: derivedUuid(`${hook} ${keyOf(pushed)}`), since, from: null }
-        }),
+        hooks
+          .filter(wantsPushes)
+          .filter(coversRef(pushed))
+          .map(({ id: hook }): OutboxEntry => {
+            const subject = pushText({ ...pushed, id, pusher: pusher ?? sender, sender })
+            return { hook, repository, subject, delivery: derivedUuid(`${hook} ${keyOf(pushed)}`), since, from: null }
+          }),
       )
-      if (entries.length > 0) await this.#hooks.outbox.add(entries)
+      // A commit may have failed or succeeded before it was the tip of a branch.
+      const tips = news.filter(isTip).flatMap((pushed) =>
+        hooks
+          .filter(wantsBranches)
+          .filter(coversRef(pushed))
+          .map(({ id: hook }): OutboxEntry => {
+            const delivery = derivedUuid(`${hook} ${keyOf(pushed)} tip`)
+            return { hook, repository, subject: `${pushed.after}/`, delivery, since, from: null }
+          }),
+      )
+      if (entries.length + tips.length > 0) await this.#hooks.outbox.add([...entries, ...tips])
       for (const ref of news) this.#known.set(keyOf(ref), true)
       return entries.length
     } finally {
@@ -120,8 +133,16 @@ export class Pushes {
   }
 }
 
-function isFor({ on, events, state }: HookRecord, repository: RepositoryName): boolean {
-  return events.includes('push') && state !== 'stopped' && onsOf(repository).includes(on)
+function wantsPushes({ events }: HookRecord): boolean {
+  return events.includes('push')
+}
+
+function isTip({ ref, after }: PushedRef): boolean {
+  return ref.startsWith(HEADS) && !isNothing(after)
+}
+
+function isFor({ on, state }: HookRecord, repository: RepositoryName): boolean {
+  return state !== 'stopped' && onsOf(repository).includes(on)
 }
 
 /** A hook on some branches hears of no tags. */

@@ -60,6 +60,23 @@ t.test('What is noted says all of a push, with a delivery of its own for each ho
   t.not(ofOther?.delivery, first?.delivery)
 })
 
+t.test('The tip of a pushed branch is noted for hooks on what branches come to, and nothing of others', async (t) => {
+  const { pushes, waiting } = await world(
+    t,
+    hookOf('all', { events: ['broken', 'push'] }),
+    hookOf('topic', { events: ['fixed'], branches: ['topic/*'] }),
+    hookOf('other', { events: ['fixed'], on: 'bob/*' }),
+  )
+  const gone = { ref: 'refs/heads/gone', before: A, after: ZEROS }
+  const refs = [{ ...main, after: C }, topic, gone, { ...tag, after: A }]
+  t.equal(await pushes.note(hello, { id: ID, refs }, 'git'), 4)
+  const tipsOf = async (hook: string) =>
+    (await waiting(hook)).map(({ subject }) => subject).filter((subject) => !subject.startsWith('refs/'))
+  t.strictSame(await tipsOf('all'), [`${C}/`], 'one at a time')
+  t.strictSame(await tipsOf('topic'), [`${B}/`])
+  t.strictSame(await tipsOf('other'), [])
+})
+
 t.test('A push that is handed over again is noted once, and after a start told as the same delivery', async (t) => {
   const { pushes, waiting, store } = await world(t, hookOf('a', { events: ['push'] }))
   const sent = { id: ID, refs: [main] }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { BranchDelivery, DeliveryResult, HookRecord } from '../../lib/contracts/hooks.js'
@@ -8,11 +9,12 @@ import { GitProcesses } from '../../lib/git/git-process.js'
 import { PushedCommits } from '../../lib/git/pushed-commits.js'
 import { RefLists } from '../../lib/git/ref-lists.js'
 import { RepositoryFolder } from '../../lib/git/repository-folder.js'
+import { Pushes } from '../../lib/service/pushes.js'
 import { LevelStore } from '../../lib/store/level/level-store.js'
 import { Deliverer } from '../../lib/webhooks/deliverer.js'
 import { DeliveryContent } from '../../lib/webhooks/delivery-content.js'
 import { PushContent } from '../../lib/webhooks/push-content.js'
-import { git, makeRepositoryWithCommit } from '../fixtures/git.js'
+import { git, makeCommit, makeRepositoryWithCommit } from '../fixtures/git.js'
 import { hookOf } from '../fixtures/hooks.js'
 import { commitId, repositoryNamed } from '../fixtures/names.js'
 import { reportOf } from '../fixtures/report.js'
@@ -97,6 +99,12 @@ async function world(t: Test, hook: Partial<HookRecord> = {}) {
     told: () => sent.splice(0).map(({ event, branch }) => `${branch} ${event}`),
     report: async (state: State, id = sha, context = 'ci') =>
       await store.statuses.save(hello, commitId(id), reportOf(context, { state }), time),
+    pushed: async (ref: string, before: string, after: string) =>
+      await new Pushes(store.hooks, { now: () => time }).note(
+        hello,
+        { id: randomUUID(), refs: [{ ref, before, after }] },
+        'git',
+      ),
     /** Waits until the delivery that is lost is known to have failed. */
     failed: async () =>
       await until(async () => {
@@ -174,6 +182,20 @@ t.test('What was not sent since it is too early leaves nothing open', async (t) 
   await report('failure')
   await until(() => sent.length === 1)
   await report('success')
+  await idle()
+  t.strictSame(told(), ['main broken'])
+})
+
+t.test('What a commit came to before a branch was moved to it is told with the push', async (t) => {
+  const { report, pushed, idle, told, directory, sha } = await world(t)
+  const next = await makeCommit(directory, 'next')
+  await git('-C', directory, 'update-ref', 'refs/heads/topic', next)
+  await git('-C', directory, 'update-ref', 'refs/heads/main', sha)
+  await report('failure', next)
+  await idle()
+  t.strictSame(told(), ['topic broken'])
+  await git('-C', directory, 'update-ref', 'refs/heads/main', next)
+  await pushed('refs/heads/main', sha, next)
   await idle()
   t.strictSame(told(), ['main broken'])
 })
