@@ -30,8 +30,8 @@ export interface DeliveryContentDependencies {
   readonly pushes: Pick<PushContent, 'of'>
 }
 
-/** The most branches that are told of a commit. */
-const MAX_BRANCHES = 10
+/** The most branches with one tip that are told of what it comes to, and that a status names. */
+const [MAX_BRANCHES, MAX_NAMED] = [1000, 10]
 
 const NOTHING: Content = { deliveries: [], told: null }
 
@@ -67,7 +67,7 @@ export class DeliveryContent {
     const status = await this.#dependencies.statuses.status(repository, commit, context)
     if (!status || !wantsStatus(hook, status.state)) return { ...NOTHING, told: entry.from }
     const folder = await this.#dependencies.repositories.find(repository)
-    const branches = await this.#branchesAt(folder, commit, hook)
+    const branches = await this.#branchesAt(folder, commit, hook, MAX_NAMED)
     if (hook.branches && branches.length === 0) return { ...NOTHING, told: entry.from }
     const delivery: StatusDelivery = {
       ...{ id: entry.delivery, event: 'status', hook, repository, status, previous_state: entry.from, branches },
@@ -80,7 +80,7 @@ export class DeliveryContent {
   async #ofBranches(hook: HookRecord, { repository, delivery }: OutboxEntry, commit: ObjectId): Promise<Content> {
     const { statuses: stored, outbox, repositories } = this.#dependencies
     const folder = await repositories.find(repository)
-    const tips = await this.#branchesAt(folder, commit, hook)
+    const tips = await this.#branchesAt(folder, commit, hook, MAX_BRANCHES)
     if (tips.length === 0) return NOTHING
     const coversContext = matcherOf(hook.contexts)
     const statuses = (await stored.list(repository, commit)).filter(({ context }) => coversContext(context))
@@ -110,7 +110,12 @@ export class DeliveryContent {
   }
 
   /** Branches whose tip a commit is, by their short names: of a hook on some branches, these alone. */
-  async #branchesAt(folder: Repository | undefined, { hex }: ObjectId, hook: HookRecord): Promise<string[]> {
+  async #branchesAt(
+    folder: Repository | undefined,
+    { hex }: ObjectId,
+    hook: HookRecord,
+    limit: number,
+  ): Promise<string[]> {
     if (!folder) return []
     const matches = matcherOf(hook.branches)
     try {
@@ -119,7 +124,7 @@ export class DeliveryContent {
         prefix: HEADS,
         selects: ({ name, id }) => id === hex && matches(name.slice(HEADS.length)),
         skip: 0,
-        limit: MAX_BRANCHES,
+        limit,
       })
       return refs.map(({ name }) => name.slice(HEADS.length))
     } catch (error) {

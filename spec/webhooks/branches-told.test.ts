@@ -200,6 +200,18 @@ t.test('What a commit came to before a branch was moved to it is told with the p
   t.strictSame(told(), ['main broken'])
 })
 
+t.test('Every branch with the tip is told of, however many come before it by their names', async (t) => {
+  const { report, idle, told, directory, sha } = await world(t)
+  const others = Array.from({ length: 10 }, (_, index) => `a${index}`)
+  for (const branch of others) await git('-C', directory, 'branch', branch, sha)
+  await report('failure')
+  await idle()
+  t.strictSame(
+    told(),
+    [...others, 'main'].map((branch) => `${branch} broken`),
+  )
+})
+
 t.test('A hook that hears of broken alone hears of each', async (t) => {
   const { report, answers, failed, idle, told } = await world(t, { events: ['broken'] })
   answers(LOST)
