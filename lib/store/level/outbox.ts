@@ -18,21 +18,8 @@ import {
   waitingAt,
 } from './outbox-record.js'
 import { rekeyed } from './record.js'
+import { WaitingQueue } from './waiting-queue.js'
 import type { LevelWriter } from './writer.js'
-
-interface WaitingEntry extends Pick<OutboxEntry, 'repository' | 'subject' | 'delivery' | 'since'> {
-  /** Whether it was noted here, and nobody has taken it since. */
-  isUntried?: boolean
-}
-
-/** What waits for one hook, by key and the oldest first; and the lanes of what was taken of it. */
-interface Queue {
-  waiting: Map<string, WaitingEntry>
-  readonly taken: Set<string>
-  /** The latest since when something waits, and whether what came after it was older: then it is to be sorted. */
-  latest: string
-  isMixed: boolean
-}
 
 /** What is to be noted with a status, and where. */
 interface KeyedNote extends Note {
@@ -61,7 +48,7 @@ export class LevelOutbox implements Outbox {
   isIdle = true
   readonly #database: LevelDatabase
   readonly #writer: LevelWriter
-  readonly #queues = new Map<string, Queue>()
+  readonly #queues = new Map<string, WaitingQueue>()
   readonly #readHooks: () => Promise<HookRecord[]>
   #hooks = new Map<string, HookRecord>()
   #index = new HookIndex([])
@@ -129,10 +116,7 @@ export class LevelOutbox implements Outbox {
   /** To be called once the status of `noted` is on disk. */
   written({ entries, held }: Noted): void {
     for (const entry of entries) {
-      const queue = this.#queueOf(entry.hook)
-      queue.waiting.set(outboxKey(entry), { ...entry, isUntried: true })
-      if (entry.since < queue.latest) queue.isMixed = true
-      else queue.latest = entry.since
+      this.#queueOf(entry.hook).add(outboxKey(entry), entry)
     }
     this.givenUp({ held })
     this.#noted?.(new Set([...entries, ...held].map(({ hook }) => hook)))
@@ -146,7 +130,7 @@ export class LevelOutbox implements Outbox {
   async claim(hook: string, max: number): Promise<OutboxEntry[]> {
     await this.#loaded()
     const queue = this.#queueOf(hook)
-    sortMixed(queue)
+    queue.sort()
     const { waiting, taken } = queue
     const chosen: { key: string; lane: string }[] = []
     for (const [key, entry] of waiting) {
@@ -233,7 +217,7 @@ export class LevelOutbox implements Outbox {
   async waiting(): Promise<ReadonlyMap<string, { readonly count: number; readonly since: string }>> {
     await this.#loaded()
     const found = [...this.#queues].flatMap(([hook, queue]) => {
-      sortMixed(queue)
+      queue.sort()
       const [oldest] = queue.waiting.values()
       return oldest ? [[hook, { count: queue.waiting.size, since: oldest.since }] as const] : []
     })
@@ -309,18 +293,9 @@ export class LevelOutbox implements Outbox {
     this.isIdle = this.#hooks.size === 0 || this.#noted === undefined
   }
 
-  #queueOf(hook: string): Queue {
-    const known = this.#queues.get(hook)
-    if (known) return known
-    const queue: Queue = { waiting: new Map(), taken: new Set(), latest: '', isMixed: false }
+  #queueOf(hook: string): WaitingQueue {
+    const queue = this.#queues.get(hook) ?? new WaitingQueue()
     this.#queues.set(hook, queue)
     return queue
   }
-}
-
-function sortMixed(queue: Queue): void {
-  if (!queue.isMixed) return
-  queue.isMixed = false
-  queue.waiting = new Map([...queue.waiting].sort(([, one], [, other]) => one.since.localeCompare(other.since)))
-  queue.latest = [...queue.waiting.values()].at(-1)?.since ?? ''
 }
