@@ -149,8 +149,7 @@ export class Deliverer {
     if (waiting === undefined || hook.state === 'paused') return
     const now = clock.now()
     const pause = hook.next_attempt_at === undefined ? 0 : Date.parse(hook.next_attempt_at) - now
-    // A clock that was wrong must not make it longer.
-    const wait = Math.max(Math.min(pause, LONGEST_PAUSE_MILLISECONDS), Math.min(lane.retryAt - now, RETRY_MILLISECONDS))
+    const wait = Math.max(atMost(LONGEST_PAUSE_MILLISECONDS, pause), atMost(RETRY_MILLISECONDS, lane.retryAt - now))
     if (wait > 0) {
       this.#wakeLater(lane, wait)
       lane.isResting = true
@@ -260,4 +259,9 @@ function laterUnref(milliseconds: number, work: () => void): () => void {
   return () => {
     clearTimeout(timer)
   }
+}
+
+/** What is longer than a pause can be was noted before a clock was set back: it is over. */
+function atMost(longest: number, pause: number): number {
+  return pause > longest ? 0 : pause
 }

@@ -206,7 +206,7 @@ t.test('What waits for a receiver that fails is tried one at a time, after longe
   t.ok(clock.time > NOON)
 })
 
-t.test('A receiver is given the time that it asks for, and a clock that was wrong makes it no longer', async (t) => {
+t.test('A receiver is given the time that it asks for, and one that was set back makes it no longer', async (t) => {
   const { report, answers, sending, pass, hook, clock, timers, store, deliverer } = await world(t)
   answers(answered(429, { retryAfterSeconds: 1800 }))
   await report('ci')
@@ -219,7 +219,7 @@ t.test('A receiver is given the time that it asks for, and a clock that was wron
   timers.clear()
   await store().hooks.update('a', (hook) => hook)
   deliverer().wake('a')
-  t.equal(await pass(), DAY)
+  await sending(3)
 })
 
 t.test('Of several that were on their way when it began to fail, one counts', async (t) => {
