@@ -70,7 +70,7 @@ export class LevelStatuses implements WholeStatusStore {
     const list = prefix(repository, commit)
     const key = `${list}${report.context}`
     const notes = this.#outbox.isIdle ? [] : this.#outbox.notes(repository, commit.hex, report.context, report.state)
-    let noted: Noted | undefined
+    let noted: Noted = { entries: [], held: [] }
     const saving = this.#writer.apply({
       size: reportSize(report),
       reads: notes.length === 0 ? [key] : [key, ...notes.map((note) => note.key)],
@@ -87,10 +87,10 @@ export class LevelStatuses implements WholeStatusStore {
       },
     })
     const saved = await saving.catch((error: unknown) => {
-      if (noted) this.#outbox.givenUp(noted)
+      this.#outbox.givenUp(noted)
       throw error
     })
-    if (noted) this.#outbox.written(noted)
+    if (notes.length > 0) this.#outbox.written(noted)
     this.#lists.change(list, (cached) => (cached.size > LARGE_LIST_BYTES ? undefined : cached.note(saved.status)))
     return saved
   }
