@@ -49,6 +49,7 @@ const owners = {
     'lib/store/level/key-counts.ts',
     'lib/store/level/read-cache.ts',
     'lib/store/postgres/list-cache.ts',
+    'lib/webhooks/deliverer.ts',
     'lib/webhooks/mail-sender.ts',
   ],
   nodegit: ['lib/git/nodegit.ts'],

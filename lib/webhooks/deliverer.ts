@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import type { Clock } from '../contracts/clock.js'
 import type { HookAttempt, HookRecord, HookStore, OutboxEntry, Sender } from '../contracts/hooks.js'
 import type { Logger } from '../contracts/logger.js'
@@ -32,6 +33,12 @@ const NOTES_AT_REST = 1000
 /** After that long, what could not be read or written is tried again. */
 const RETRY_MILLISECONDS = 5_000
 
+/** The longest time for which what cannot be read is kept back; at first it is 5 s, and then four times as long. */
+const MAX_POSTPONED_SECONDS = 600
+
+/** Entries of which it is known how often they could not be read. */
+const MAX_UNREADABLE = 10_000
+
 /** How long deliveries on their way may take at the end. */
 const CLOSE_MILLISECONDS = 5_000
 
@@ -49,6 +56,8 @@ export class Deliverer {
   readonly #starved = new Set<string>()
   readonly #stop = new AbortController()
   readonly #postponed = new Set<() => void>()
+  /** How often an entry could not be read, by its delivery. */
+  readonly #unreadable = new LRUCache<string, number>({ max: MAX_UNREADABLE })
   readonly #underWay = new Set<Promise<void>>()
   #inFlight = 0
   #isClosing = false
@@ -182,17 +191,19 @@ export class Deliverer {
     try {
       await this.#tell(hook, entry)
     } catch (error) {
-      const { hooks, clock, logger } = this.#dependencies
+      const { clock, logger } = this.#dependencies
       logger.error({ hook: hook.id, repository: entry.repository.full, err: error }, 'a delivery could not be made')
       lane.retryAt = clock.now() + RETRY_MILLISECONDS
-      await hooks.outbox.release(entry)
+      const times = this.#unreadable.get(entry.delivery) ?? 0
+      this.#unreadable.set(entry.delivery, times + 1)
+      // Others go on meanwhile.
+      this.#postpone(entry, Math.min((RETRY_MILLISECONDS / 1000) * 4 ** times, MAX_POSTPONED_SECONDS))
     }
     this.#leave(lane, 1)
-    this.wake(lane.id)
-    for (const id of [...this.#starved]) {
-      this.#starved.delete(id)
-      this.wake(id)
-    }
+    // Those who found no room come first.
+    const others = [...this.#starved]
+    this.#starved.clear()
+    for (const id of [...others, lane.id]) this.wake(id)
   }
 
   async #tell(hook: HookRecord, entry: OutboxEntry): Promise<void> {

@@ -67,7 +67,11 @@ export class DeliveryContent {
     const status = await this.#dependencies.statuses.status(repository, commit, context)
     if (!status || !wantsStatus(hook, status.state)) return { ...NOTHING, told: entry.from }
     const folder = await this.#dependencies.repositories.find(repository)
-    const branches = await this.#branchesAt(folder, commit, hook, MAX_NAMED)
+    const branches = await this.#branchesAt(folder, commit, hook, MAX_NAMED).catch((error: unknown) => {
+      // Whatever is wrong with the repository, its statuses are as they are: but not who is told of them.
+      if (error instanceof ServiceError || hook.branches) throw error
+      return []
+    })
     if (hook.branches && branches.length === 0) return { ...NOTHING, told: entry.from }
     const delivery: StatusDelivery = {
       ...{ id: entry.delivery, event: 'status', hook, repository, status, previous_state: entry.from, branches },
@@ -118,20 +122,14 @@ export class DeliveryContent {
   ): Promise<string[]> {
     if (!folder) return []
     const matches = matcherOf(hook.branches)
-    try {
-      const list = await this.#dependencies.refLists.of(folder)
-      const { refs } = await list.page({
-        prefix: HEADS,
-        selects: ({ name, id }) => id === hex && matches(name.slice(HEADS.length)),
-        skip: 0,
-        limit,
-      })
-      return refs.map(({ name }) => name.slice(HEADS.length))
-    } catch (error) {
-      if (error instanceof ServiceError) throw error
-      // Whatever is wrong with the repository, its statuses are as they are.
-      return []
-    }
+    const list = await this.#dependencies.refLists.of(folder)
+    const { refs } = await list.page({
+      prefix: HEADS,
+      selects: ({ name, id }) => id === hex && matches(name.slice(HEADS.length)),
+      skip: 0,
+      limit,
+    })
+    return refs.map(({ name }) => name.slice(HEADS.length))
   }
 
   async #contentOf(folder: Repository | undefined, { hex }: ObjectId): Promise<{ readonly commit?: DeliveredCommit }> {

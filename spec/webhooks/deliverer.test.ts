@@ -388,18 +388,21 @@ t.test('What was on its way at the end is sent again after a start, as the same 
 
 t.test('What cannot be read is tried again', async (t) => {
   let failures = 3
-  const { report, sent, lines, pass, idle, store, deliverer, timers } = await world(t, [hookOf('a')], {
+  const { report, sent, lines, pass, idle, store, deliverer, timers, clock } = await world(t, [hookOf('a')], {
     contentOf: async (hook, { delivery: id }) => {
       if (failures-- > 0) throw new StoreUnavailable('the store cannot be read')
       return await Promise.resolve({ deliveries: [{ id, event: 'ping', hook }], told: null })
     },
   })
   await report('ci')
-  for (let failed = 1; failed <= 3; failed++) {
-    await until(() => lines.length === failed)
-    t.equal(await pass(), 5 * SECOND)
-  }
+  await until(() => lines.length === 1)
+  t.equal(await pass(), 5 * SECOND)
+  await until(async () => {
+    if (timers.size > 0) await pass()
+    return sent.length === 1
+  })
   await idle()
+  t.ok(clock.time >= NOON + (5 + 20 + 80) * SECOND, 'after longer and longer')
   t.strictSame(sent.map(told), ['ping'])
   t.match(lines, [{ hook: 'a', repository: 'alice/hello', msg: 'a delivery could not be made' }])
 
@@ -417,6 +420,40 @@ t.test('What cannot be read is tried again', async (t) => {
   t.equal(sent.length, 2)
   await deliverer().close()
   deliverer().wake('a')
+})
+
+t.test('What can never be read holds up no others', async (t) => {
+  const { report, sent, lines, pass, timers } = await world(t, [hookOf('a')], {
+    contentOf: async (hook, { delivery: id, subject }) => {
+      if (subject.endsWith('/bad')) throw new Error('damaged')
+      return await Promise.resolve({ deliveries: [{ id, event: 'ping', hook }], told: null })
+    },
+  })
+  const commits = ['1', '2', '3', '4', '5', '6'].map((hex) => commitId(hex))
+  for (const commit of commits) await report('bad', 'success', commit)
+  await report('good', 'success', commitId('7'))
+  await until(async () => {
+    if (timers.size > 0) await pass()
+    return sent.length === 1
+  })
+  t.strictSame(sent.map(told), ['ping'])
+  t.ok(lines.length >= commits.length && lines.length < 5 * commits.length, `${lines.length} lines of the log`)
+})
+
+t.test('Who found no room comes before who had it', async (t) => {
+  const slow = Array.from({ length: 8 }, (_, index) => hookOf(`slow-${index}`))
+  const { report, sent, sending, answers } = await world(t, [...slow, hookOf('quick', { contexts: ['quick'] })])
+  answers(undefined)
+  for (let commit = 1; commit <= 9; commit++) await report('ci', 'success', commitId(String(commit)))
+  await sending(32)
+  await report('quick', 'success', commitId('10'))
+  let answered = 0
+  await until(() => {
+    sent[answered]?.answer(OK)
+    answered++
+    return sent.some(({ delivery }) => delivery.hook.id === 'quick')
+  })
+  t.ok(answered <= 32, `after ${answered} answers`)
 })
 
 t.test('Hooks that cannot be read at the start are read later', async (t) => {

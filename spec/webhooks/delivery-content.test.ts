@@ -235,6 +235,18 @@ t.test('What cannot be read is tried again, but for what is damaged', async (t) 
     refLists: { of: async () => await Promise.reject(new ServiceError('overloaded')) },
   })
   await t.rejects(busy.of(hook, entry), { code: 'overloaded' })
+  const slow = new DeliveryContent({
+    ...dependencies,
+    refLists: { of: async () => await Promise.reject(new Error('git took too long')) },
+  })
+  t.match((await slow.of(hook, { ...entry, subject: `${sha}/ci` })).deliveries, [{ event: 'status', branches: [] }])
+  const told = { message: 'git took too long' }
+  await t.rejects(slow.of(hook, { ...entry, subject: `${sha}/` }), told, 'what a branch comes to')
+  await t.rejects(
+    slow.of({ ...hook, branches: ['main'] }, { ...entry, subject: `${sha}/ci` }),
+    told,
+    'for some branches',
+  )
   const contents = new DeliveryContent(dependencies)
   for (const subject of ['refs/heads/main', 'main/ci'])
     t.strictSame((await contents.of(hook, { ...entry, subject })).deliveries, [], 'nothing of ours')
