@@ -32,6 +32,11 @@ export function parsePushText(text: string): Push | undefined {
   return parts.length === 6 ? { ref, id, before, after, pusher, sender } : undefined
 }
 
+/** Whether a text is of a push: neither the id of a commit nor what stands behind one begins like that. */
+export function isPushText(text: string): boolean {
+  return text.startsWith('refs/')
+}
+
 /** Whether an id is of nothing, as git writes it of a ref that is not there. */
 export function isNothing(id: string): boolean {
   return /^0+$/.test(id)

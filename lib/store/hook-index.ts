@@ -1,6 +1,7 @@
-import type { HookRecord } from '../contracts/hooks.js'
+import type { HookRecord, OutboxEntry } from '../contracts/hooks.js'
 import type { RepositoryName } from '../domain/repository-name.js'
 import type { State } from '../domain/commit-status.js'
+import { isPushText } from '../domain/push.js'
 import { patternMatcher } from '../domain/verdict/pattern.js'
 
 /** A hook and what is to be told it. */
@@ -63,8 +64,8 @@ export function wantsBranches({ events }: HookRecord): boolean {
 }
 
 /** What must be told one thing after the other: all of a commit, what branches of a repository come to, or a ref. */
-export function laneOf({ full }: RepositoryName, subject: string): string {
-  if (subject.startsWith('refs/')) return `${full} ${subject.split(' ', 1)[0]}`
+export function laneOf({ repository: { full }, subject }: Pick<OutboxEntry, 'repository' | 'subject'>): string {
+  if (isPushText(subject)) return `${full} ${subject.split(' ', 1)[0]}`
   const [sha = '', context] = subject.split('/', 2)
   return context === '' ? full : `${full} ${sha}`
 }

@@ -11,7 +11,7 @@ import type { WholeStore } from '../contracts/store.js'
 import type { MaybeSync } from '../concurrency/maybe-promise.js'
 import { combinedState, hasFailed } from '../domain/commit-status.js'
 import { derivedUuid } from '../domain/derived-uuid.js'
-import { HEADS } from '../domain/push.js'
+import { HEADS, isPushText } from '../domain/push.js'
 import { parseObjectId, type ObjectId } from '../domain/object-id.js'
 import { ServiceError, StoreCorrupt } from '../errors.js'
 import type { CommitContents } from '../git/commit-content.js'
@@ -47,7 +47,7 @@ export class DeliveryContent {
   async of(hook: HookRecord, entry: OutboxEntry): Promise<Content> {
     // What waits goes with a repository to another owner: with it go hooks on it, not those on all of an owner.
     if (hook.on.endsWith('/*') && !onsOf(entry.repository).includes(hook.on)) return NOTHING
-    if (entry.subject.startsWith('refs/')) return await this.#dependencies.pushes.of(hook, entry)
+    if (isPushText(entry.subject)) return await this.#dependencies.pushes.of(hook, entry)
     const [sha = '', ...rest] = entry.subject.split('/')
     const commit = parseObjectId(sha)
     if (!commit) return NOTHING

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { HookRecord, Outbox, OutboxEntry } from '../../contracts/hooks.js'
 import type { State } from '../../domain/commit-status.js'
+import { isPushText } from '../../domain/push.js'
 import type { RepositoryName } from '../../domain/repository-name.js'
 import { HookIndex, laneOf, type Note } from '../hook-index.js'
 import type { BatchOperation } from './batch.js'
@@ -104,7 +105,7 @@ export class LevelOutbox implements Outbox {
       if (!this.#hooks.has(hook)) continue
       const waiting = waitingAt(key, values[index])
       const { taken, waiting: known } = this.#queueOf(hook)
-      const lane = laneOf(repository, subject)
+      const lane = laneOf({ repository, subject })
       if (waiting && known.get(key)?.isUntried === true && !taken.has(lane)) {
         taken.add(lane)
         held.push({ hook, repository, subject })
@@ -115,16 +116,14 @@ export class LevelOutbox implements Outbox {
 
   /** To be called once the status of `noted` is on disk. */
   written({ entries, held }: Noted): void {
-    for (const entry of entries) {
-      this.#queueOf(entry.hook).add(outboxKey(entry), entry)
-    }
+    for (const entry of entries) this.#queueOf(entry.hook).add(outboxKey(entry), entry)
     this.givenUp({ held })
     this.#noted?.(new Set([...entries, ...held].map(({ hook }) => hook)))
   }
 
   /** To be called once the status of `noted` was not saved. */
   givenUp({ held }: Pick<Noted, 'held'>): void {
-    for (const { hook, repository, subject } of held) this.#queueOf(hook).taken.delete(laneOf(repository, subject))
+    for (const subject of held) this.#queueOf(subject.hook).taken.delete(laneOf(subject))
   }
 
   async claim(hook: string, max: number): Promise<OutboxEntry[]> {
@@ -135,7 +134,7 @@ export class LevelOutbox implements Outbox {
     const chosen: { key: string; lane: string }[] = []
     for (const [key, entry] of waiting) {
       if (chosen.length === max) break
-      const lane = laneOf(entry.repository, entry.subject)
+      const lane = laneOf(entry)
       if (taken.has(lane)) continue
       taken.add(lane)
       entry.isUntried = false
@@ -183,8 +182,8 @@ export class LevelOutbox implements Outbox {
     })
   }
 
-  release({ hook, repository, subject }: OutboxEntry): Promise<void> {
-    this.#queueOf(hook).taken.delete(laneOf(repository, subject))
+  release(entry: OutboxEntry): Promise<void> {
+    this.#queueOf(entry.hook).taken.delete(laneOf(entry))
     return Promise.resolve()
   }
 
@@ -254,7 +253,7 @@ export class LevelOutbox implements Outbox {
 
   /** A push waits since a time later than all before: after a start it is the order of what waits. */
   #inOrder(entry: OutboxEntry): OutboxEntry {
-    if (!entry.subject.startsWith('refs/')) return entry
+    if (!isPushText(entry.subject)) return entry
     this.#latest = Math.max(Date.parse(entry.since), this.#latest + 1)
     return { ...entry, since: new Date(this.#latest).toISOString() }
   }

@@ -1,5 +1,6 @@
 import type { OutboxEntry } from '../../contracts/hooks.js'
 import type { State } from '../../domain/commit-status.js'
+import { isPushText } from '../../domain/push.js'
 import { parseEscapedName, type RepositoryName } from '../../domain/repository-name.js'
 import type { Connection, Statement } from './connection.js'
 import { InsertedRows } from './inserted-rows.js'
@@ -136,7 +137,7 @@ export async function addToOutbox(connection: Connection, entries: readonly Outb
   const rows = await connection.query<{ latest: string | null }>(LATEST, of)
   let latest = Math.max(...rows.map((row) => Number(row.latest)))
   const behind = entries.map((entry) => {
-    if (!entry.subject.startsWith('refs/')) return entry
+    if (!isPushText(entry.subject)) return entry
     latest = Math.max(Date.parse(entry.since), latest + 1)
     return { ...entry, since: new Date(latest).toISOString() }
   })

@@ -106,14 +106,14 @@ export class PostgresOutbox implements Outbox {
     for (let offset = 0; found.length < max; offset += PAGE_ROWS) {
       const rows = await this.#statuses.query<OutboxRow>(OLDEST, [hook, PAGE_ROWS, offset])
       for (const entry of rows.map(entryOf)) {
-        if (!entry || lanes.has(lane(entry))) continue
-        lanes.add(lane(entry))
+        if (!entry || lanes.has(laneOf(entry))) continue
+        lanes.add(laneOf(entry))
         found.push(entry)
       }
       if (rows.length < PAGE_ROWS) break
     }
-    const claimed = found.slice(0, max).filter((entry) => !taken.has(lane(entry)))
-    for (const entry of claimed) taken.add(lane(entry))
+    const claimed = found.slice(0, max).filter((entry) => !taken.has(laneOf(entry)))
+    for (const entry of claimed) taken.add(laneOf(entry))
     return claimed
   }
 
@@ -130,7 +130,7 @@ export class PostgresOutbox implements Outbox {
   }
 
   release(entry: OutboxEntry): Promise<void> {
-    this.#takenOf(entry.hook).delete(lane(entry))
+    this.#takenOf(entry.hook).delete(laneOf(entry))
     return Promise.resolve()
   }
 
@@ -292,8 +292,4 @@ export class PostgresOutbox implements Outbox {
 
 function keyOf({ repository, hook, subject }: OutboxEntry): string {
   return `${repository.full} ${hook} ${subject}`
-}
-
-function lane({ repository, subject }: OutboxEntry): string {
-  return laneOf(repository, subject)
 }
