@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { HookRecord, HookSecrets } from '../contracts/hooks.js'
 import { AdministrationError, errorMessage } from '../errors.js'
+import { undefinedFor } from '../git/stat.js'
 
 /** What is before the secrets of Standard Webhooks. */
 export const SECRET_PREFIX = 'whsec_'
@@ -58,8 +59,8 @@ function existing(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    if (isCode(error, 'ENOENT')) return undefined
-    throw error
+    undefinedFor('ENOENT')(error)
+    return undefined
   }
 }
 
@@ -68,13 +69,9 @@ function made(file: string): string {
   try {
     mkdirSync(dirname(file), { mode: 0o700 })
   } catch (error) {
-    if (!isCode(error, 'EEXIST')) throw error
+    undefinedFor('EEXIST')(error)
   }
   const key = `${randomBytes(32).toString('base64url')}\n`
   writeFileSync(file, key, { mode: 0o600, flag: 'wx', flush: true })
   return key
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code
 }

@@ -1,5 +1,6 @@
 import { chmod, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { undefinedFor } from '../../../lib/git/stat.js'
 import type { SentPush } from '../../../lib/service/pushes.js'
 
 /** The most pushes that wait in a repository. */
@@ -57,24 +58,16 @@ export class WaitingPushes {
 
   /** The names of all, the oldest first. */
   async list(): Promise<string[]> {
-    const names = await readdir(this.#folder).catch(noneOf<string[]>([]))
-    return names.filter((name) => name.endsWith('.json')).sort()
+    const names = await readdir(this.#folder).catch(undefinedFor('ENOENT'))
+    return names?.filter((name) => name.endsWith('.json')).sort() ?? []
   }
 
   /** Its text; `undefined` where it has gone meanwhile. */
   async read(name: string): Promise<string | undefined> {
-    return await readFile(join(this.#folder, name), 'utf8').catch(noneOf(undefined))
+    return await readFile(join(this.#folder, name), 'utf8').catch(undefinedFor('ENOENT'))
   }
 
   async remove(name: string): Promise<void> {
     await rm(join(this.#folder, name), { force: true })
-  }
-}
-
-/** What stands for what is not there. */
-function noneOf<T>(none: T): (error: unknown) => T {
-  return (error) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return none
-    throw error
   }
 }
