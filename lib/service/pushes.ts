@@ -105,28 +105,20 @@ export class Pushes {
       const news = refs.filter((ref) => !this.#known.has(keyOf(ref)))
       const hooks = (await this.#hooks.list()).filter((hook) => isFor(hook, repository))
       const since = new Date(this.#clock.now()).toISOString()
-      const entries = news.flatMap((pushed) =>
-        hooks
-          .filter(wantsPushes)
-          .filter(coversRef(pushed))
-          .map(({ id: hook }): OutboxEntry => {
-            const subject = pushText({ ...pushed, id, pusher: pusher ?? sender, sender })
-            return { hook, repository, subject, delivery: derivedUuid(`${hook} ${keyOf(pushed)}`), since, from: null }
-          }),
+      const entriesOf = (told: readonly HookRecord[], pushed: PushedRef, subject: string, what = ''): OutboxEntry[] =>
+        told.filter(coversRef(pushed)).map(({ id: hook }) => {
+          const delivery = derivedUuid(`${hook} ${keyOf(pushed)}${what}`)
+          return { hook, repository, subject, delivery, since, from: null }
+        })
+      const [ofPushes, ofBranches] = [hooks.filter(wantsPushes), hooks.filter(wantsBranches)]
+      const pushes = news.flatMap((pushed) =>
+        entriesOf(ofPushes, pushed, pushText({ ...pushed, id, pusher: pusher ?? sender, sender })),
       )
       // A commit may have failed or succeeded before it was the tip of a branch.
-      const tips = news.filter(isTip).flatMap((pushed) =>
-        hooks
-          .filter(wantsBranches)
-          .filter(coversRef(pushed))
-          .map(({ id: hook }): OutboxEntry => {
-            const delivery = derivedUuid(`${hook} ${keyOf(pushed)} tip`)
-            return { hook, repository, subject: `${pushed.after}/`, delivery, since, from: null }
-          }),
-      )
-      if (entries.length + tips.length > 0) await this.#hooks.outbox.add([...entries, ...tips])
+      const tips = news.filter(isTip).flatMap((pushed) => entriesOf(ofBranches, pushed, `${pushed.after}/`, ' tip'))
+      if (pushes.length + tips.length > 0) await this.#hooks.outbox.add([...pushes, ...tips])
       for (const ref of news) this.#known.set(keyOf(ref), true)
-      return entries.length
+      return pushes.length
     } finally {
       this.#turns.leave()
     }
