@@ -2,7 +2,7 @@ import { FEW_ROWS, NO_STATUS, type AskedList, type CommitKey, type FoundRows } f
 import type { PostgresDatabase, RetryPolicy } from './database.js'
 import { DIGESTS_OVER_SHARDS, LISTS_OVER_SHARDS } from './list-statements.js'
 import type { StatusRow } from './status-columns.js'
-import { repositoryText } from './status-rows.js'
+import { repositoryKey, repositoryText } from './status-rows.js'
 
 interface CommitRow {
   readonly repository: Buffer
@@ -80,7 +80,7 @@ async function rowsOverShards(
 function valuesOf(commits: readonly CommitKey[]): [Buffer[], Buffer[]] {
   const each = [...new Map(commits.map((commit) => [keyOf(commit), commit])).values()]
   return [
-    each.map(({ repository }) => Buffer.from(repositoryText(repository))),
+    each.map(({ repository }) => repositoryKey(repository)),
     each.map(({ commit }) => Buffer.from(commit.hex, 'hex')),
   ]
 }

@@ -266,21 +266,16 @@ export class PostgresOutbox implements Outbox {
     work: (connection: Connection, key: unknown[], delivery: string) => Promise<void>,
   ): Promise<void> {
     const [of, key] = [repositoryKey(repository), [repositoryKey(repository), hook, Buffer.from(subject)]]
-    const changes = async (connection: Connection) => {
-      const [found] = await connection.query<Pick<OutboxRow, 'delivery'>>(LOCK_ENTRY, key)
-      if (!found) return
-      await work(connection, key, found.delivery)
-      if (broken?.length === 0) await connection.change(REMOVE_BROKEN, [of, hook])
-      else if (broken) await connection.change(SET_BROKEN, [of, hook, broken])
-    }
-    await this.#statuses.run(
-      async (connection) => {
-        await connection.transaction(async () => {
-          await changes(connection)
-        })
-      },
-      { repositories: [repositoryText(repository)] },
-    )
+    const policy = { repositories: [repositoryText(repository)] }
+    await this.#statuses.run(async (connection) => {
+      await connection.transaction(async () => {
+        const [found] = await connection.query<Pick<OutboxRow, 'delivery'>>(LOCK_ENTRY, key)
+        if (!found) return
+        await work(connection, key, found.delivery)
+        if (broken?.length === 0) await connection.change(REMOVE_BROKEN, [of, hook])
+        else if (broken) await connection.change(SET_BROKEN, [of, hook, broken])
+      })
+    }, policy)
   }
 
   #takenOf(hook: string): Set<string> {
