@@ -13,6 +13,7 @@ import type { Meter } from '../contracts/meter.js'
 import type { WholeStore } from '../contracts/store.js'
 import type { MaybeSync } from '../concurrency/maybe-promise.js'
 import { AdministrationError, StartError } from '../errors.js'
+import { MOUNTS } from '../http/api-paths.js'
 import { Pushes } from '../service/pushes.js'
 import { Deliverer } from '../webhooks/deliverer.js'
 import { DeliveryContent } from '../webhooks/delivery-content.js'
@@ -50,7 +51,7 @@ export function openSender(
       return address()
     },
     get base() {
-      return `${address()}/api/v3`
+      return address() + MOUNTS.github[0]
     },
     get pages() {
       return address() + pagesBase

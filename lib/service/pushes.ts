@@ -23,7 +23,7 @@ export interface SentPush {
 }
 
 /** As many as a request has room for. */
-const MAX_REFS = 50
+export const MAX_REFS = 50
 
 const text = { type: 'string' } as const
 

@@ -4,7 +4,7 @@ import { isUserName } from '../../../lib/domain/repository-name.js'
 import { HEADS, TAGS, type PushedRef } from '../../../lib/domain/push.js'
 import { ArgumentError, errorMessage } from '../../../lib/errors.js'
 import { isRefName } from '../../../lib/git/ref-name.js'
-import { parsePush, type SentPush } from '../../../lib/service/pushes.js'
+import { MAX_REFS, parsePush, type SentPush } from '../../../lib/service/pushes.js'
 import type { RefChange } from '../gate/gate.js'
 import { git } from '../gate/git.js'
 import { counted } from '../terminal/counted.js'
@@ -16,10 +16,10 @@ import { WaitingPushes } from './waiting-pushes.js'
 const MILLISECONDS = 4_500
 
 /** Branches and tags of one push that are told: what has more is a mirror, say. */
-const MAX_REFS = 1_000
+const MAX_TOLD = 1_000
 
-/** What a service takes at once: refs, and bytes of them. */
-const [MAX_PART_REFS, MAX_PART_BYTES] = [50, 15_000]
+/** What a service takes of them at once. */
+const MAX_PART_BYTES = 15_000
 
 /**
  * Lets pushes be noted by the service.
@@ -72,8 +72,8 @@ function toldOf(io: Io, changes: readonly RefChange[]): PushedRef[] {
   const refs = changes
     .filter(({ ref }) => [HEADS, TAGS].some((prefix) => ref.startsWith(prefix)) && isRefName(ref))
     .map(({ ref, old: before, new: after }) => ({ ref, before, after }))
-  if (refs.length > MAX_REFS) warn(io, `the service is told of the first ${MAX_REFS} of ${refs.length} refs`)
-  return refs.slice(0, MAX_REFS)
+  if (refs.length > MAX_TOLD) warn(io, `the service is told of the first ${MAX_TOLD} of ${refs.length} refs`)
+  return refs.slice(0, MAX_TOLD)
 }
 
 /** First of all: whatever becomes of this process, the push is handed over. */
@@ -94,7 +94,7 @@ function partsOf(refs: readonly PushedRef[]): readonly PushedRef[][] {
   for (const ref of refs) {
     const length = Buffer.byteLength(JSON.stringify(ref)) + 1
     const part = parts.at(-1)
-    if (part && part.length < MAX_PART_REFS && length <= room) part.push(ref)
+    if (part && part.length < MAX_REFS && length <= room) part.push(ref)
     else {
       parts.push([ref])
       room = MAX_PART_BYTES
