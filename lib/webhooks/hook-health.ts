@@ -41,7 +41,8 @@ export function afterFailure(
   const pause = (PAUSES[attempts - 1] ?? DAY) * random
   const next_attempt_at = new Date(now + Math.max(pause, SECOND, retryAfterSeconds * SECOND)).toISOString()
   const failing = { ...hook, last, failing_since, attempts, next_attempt_at }
-  return now - Date.parse(failing_since) > PATIENCE_MILLISECONDS
+  // What was tried a few times, and then had nothing to be tried with, was not tried for so long.
+  return now - Date.parse(failing_since) > PATIENCE_MILLISECONDS && attempts > PAUSES.length
     ? stopped(failing, 'no delivery has succeeded for three days', since)
     : failing
 }

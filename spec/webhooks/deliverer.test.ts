@@ -234,6 +234,24 @@ t.test('Of several that were on their way when it began to fail, one counts', as
   t.equal((await hook()).attempts, 1)
 })
 
+t.test('A failure long ago and one now are no three days without success', async (t) => {
+  const { report, answers, sending, hook, clock, timers, store, idle, deliverer } = await world(t)
+  answers(DOWN)
+  await report('ci')
+  await sending(1)
+  await until(async () => (await hook()).attempts === 1)
+  await store().statuses.remove(hello, commitId('1'), undefined)
+  clock.time += 10 * SECOND
+  deliverer().wake('a')
+  await idle()
+  clock.time += 10 * DAY
+  timers.clear()
+  await report('ci')
+  await sending(2)
+  await until(async () => (await hook()).attempts === 2)
+  t.equal((await hook()).state, 'active')
+})
+
 t.test('A receiver that wants no more is stopped at once, one that fails for three days then', async (t) => {
   const { report, answers, sending, hook, lines, store, pass, sent } = await world(t)
   answers(answered(410))
